@@ -8,6 +8,7 @@ files that prepare() makes; lines of `# ` are comments."""
 import difflib
 import os
 import pathlib
+import re
 import shlex
 import shutil
 import subprocess
@@ -28,10 +29,8 @@ def run(command, folder):
 
 
 def commands_of(help_text):
-    """The names below "Subcommands:"."""
-    _, found, rest = help_text.partition("\nSubcommands:\n")
-    lines = rest.split("\n\n")[0].splitlines() if found else []
-    return [line.split()[0] for line in lines if line.startswith("  ") and line[2] != " "]
+    """The names in the groups of commands."""
+    return re.findall(r"(?m)^  ([a-z][a-z-]*)(?= |$)", help_text)
 
 
 def help_texts():
@@ -61,8 +60,10 @@ def prepare_exports(folder):
     for form in ("ndjson", "json"):
         run(["beamdump-analyze", "export", form, "sample.beamdump", "-o", f"export.{form}"], folder)
     lines = (folder / "export.ndjson").read_text().splitlines(keepends=True)
+    sized = next(at for at, line in enumerate(lines) if '"kind":"group"' in line)
     for name, content in {"malformed": [*lines[:2], lines[2].replace(":", "", 1), *lines[3:]],
-                          "mistyped": [*lines[:2], lines[2].replace('"memory":', '"memory":"x","more":', 1)],
+                          "mistyped": [*lines[:sized],
+                                       lines[sized].replace('"memory":', '"memory":"x","more":', 1)],
                           "in-a-line": [*lines[:-1], lines[-1][:10]],
                           "between-lines": lines[:-1],
                           "without-head": lines[1:],

@@ -36,6 +36,13 @@ class ListCommand final : public Command {
             ->type_size(1)
             ->allow_extra_args(false)
             ->option_text("TEXT");
+        app.add_option("--group-by", query_.group_by,
+                       "Count by the values of these fields, with sums of amounts, the largest "
+                       "group first; --sort by an amount sorts by its sums")
+            ->delimiter(',')
+            ->type_size(1)
+            ->allow_extra_args(false)
+            ->option_text("FIELD[,FIELD]");
         add_count(app, "--limit", query_.limit, "Show at most N (0: all; default 20)");
         add_answer(app, answer_);
     }
@@ -51,9 +58,15 @@ class ListCommand final : public Command {
         ASSIGN_OR_RETURN(auto dump, invocation.open(dump_, choice));
         ASSIGN_OR_RETURN(auto list, spec_.list(*dump, dump_, query_));
         RETURN_IF_ERROR(list.check_asked(spec_.texts.things, spec_.sort));
+        auto& out = fitted(invocation.out(), answer_);
+        const auto facts = query::dump_facts(*dump, dump_);
+        if (!query_.group_by.empty()) {
+            const auto render = answer_.json ? render::row_groups_json : render::row_groups_text;
+            render(out, list, facts, spec_.texts, spec_.sort);
+            return Outcome{};
+        }
         const auto render = answer_.json ? render::rows_json : render::rows_text;
-        render(fitted(invocation.out(), answer_), list, query::dump_facts(*dump, dump_),
-               spec_.texts);
+        render(out, list, facts, spec_.texts);
         return Outcome{};
     }
 

@@ -13,7 +13,8 @@
 
 namespace beamdump::cli {
 
-/// A command whose answer is a list of things that are alike, with --sort, --filter and --limit.
+/// A command whose answer is a list of things that are alike, with --sort, --filter, --group-by and
+/// --limit.
 struct ListSpec {
     Command::Description description;
     std::span<const query::Column> columns;  ///< must outlive the command

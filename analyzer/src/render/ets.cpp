@@ -101,7 +101,7 @@ void ets_text(Output& output, const query::EtsListing& listing, const query::Dum
     if (listing.total == 0 && facts.text_complete == false) {
         output.write("no ETS tables before the place where the crash dump breaks off\n");
     } else if (listing.matching == 0) {
-        output.print("none of {} ETS tables matches\n", count_text(listing.total));
+        print_no_match(output, listing.total, "ETS tables");
     }
     if (listing.memory_bytes && listing.total != 0) {
         output.print("\n{} use {}\n", counted(listing.total, "ETS table"),

@@ -160,6 +160,10 @@ Result<void> dictionary_text(Output& output, query::DictionaryListing& listing) 
         return {};
     }
     const auto& options = listing.options();
+    if (listing.entries() == 0U) {
+        output.write("the dictionary is empty\n");
+        return {};
+    }
     if (const auto entries = listing.entries()) {
         output.print("{}\n\n",
                      marks("dictionary.entries",

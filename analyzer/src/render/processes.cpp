@@ -24,7 +24,7 @@ Result<void> processes_text(Output& output, query::ProcessListing& listing,
     }
     print_rest(output, listing.shown(), listing.matching());
     if (listing.matching() == 0) {
-        output.print("none of {} processes matches\n", count_text(listing.total()));
+        print_no_match(output, listing.total(), "processes");
     }
     return {};
 }

@@ -8,7 +8,7 @@ import tempfile
 import unittest
 from unittest import mock
 
-from support import tools, whole_node
+from support import schemas, tools, whole_node
 from support.node import start_workload
 
 MODES = "live", "auto", "snapshot", "freeze"
@@ -90,6 +90,14 @@ class Tables(OnNode, unittest.TestCase):
         words = [row["words"] for row in answer["rows"]]
         self.assertEqual(words, sorted(words, reverse=True))
         self.assertGreater(words[0], words[-1])
+        groups = tools.analyze_json("ets", dump, "tables_bag", "--group-by", "shape", "--limit", "0")
+        schemas.validate(groups, "groups")
+        self.assertEqual(sum(group["count"] for group in groups["groups"]), len(words))
+        self.assertEqual(sum(group["sums"]["words"] for group in groups["groups"]), sum(words))
+        again = [row for row in answer["rows"] if ",again," in row["row"]["text"]]
+        self.assertIn({"values": {"shape": "{integer,atom,integer}"}, "count": len(again),
+                       "sums": {"words": sum(row["words"] for row in again)}}, groups["groups"])
+        self.assertGreater(groups["group_count"], 1)
 
     def test_rows_that_are_not_asked_for_are_said_to_be_missing(self):
         dump = self.captured("live", "--ets", "none")

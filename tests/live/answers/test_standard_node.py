@@ -18,7 +18,7 @@ SCALE = 1 if RELEASE == OWN else 0.3
 WORKERS, USERS, CALLS, MESSAGES = (round(count * SCALE)
                                    for count in (20_000, 1_000_000, 200_000, 200_000))
 MOST_BACKTRACE_KIB = 100 * 1024
-MOST_SUMMARY_BYTES = 800_000
+MOST_SUMMARY_BYTES = 1_000_000
 MOST_MESSAGES_KIB = 64 * 1024
 DETAILED = 400  # of the workers
 FROM = MESSAGES * 3 // 4

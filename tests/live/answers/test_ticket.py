@@ -27,8 +27,9 @@ class Ticket(unittest.TestCase):
 
     def test_from_memory_to_the_line_of_code(self):
         summary = self.ask(self.dump)
-        self.assertRegex(summary, r"(?m)^  \d+% of the node's memory .* reference-counted binaries\.$")
-        self.assertIn(f"beamdump-analyze binaries {self.dump}", summary)
+        self.assertRegex(summary, r"(?m)^  \d+% of the node's memory .* reference-counted binaries, of which "
+                                  r"session_store \(<\S+>\) keeps about 18\d\.\d MiB\.$")
+        self.assertIn(f"beamdump-analyze binaries {self.dump} --leaks", summary)
 
         leaks = self.ask("binaries", self.dump, "--leaks")
         worst = re.search(r"(?m)^(<\S+>) +session_store +3,000 +187\.5 MiB .* (0x[0-9a-f]+): 96 B of 64\.0 KiB shown$",

@@ -15,7 +15,7 @@ from support.node import start_workload
 from support.paths import ANALYZE, PROGRAMS, ROOT
 
 NAMES = (*STATIC_NAMES, "beamdump-layout", "beamdump-sample")
-MOST_STATIC_BYTES = 11_000_000
+MOST_STATIC_BYTES = 15_000_000
 PT_DYNAMIC, PT_INTERP = 2, 3
 NOBODY = 65534
 

@@ -14,6 +14,11 @@ LISTS = {
     "process": (("processes", "--limit", "0"), "processes", {}),
     "ets_table": (("ets", "--limit", "0"), "tables", {}),
     "port": (("ports", "--limit", "0"), "ports", {}),
+    "socket": (("sockets", "--limit", "0"), "sockets", {}),
+    "timer": (("timers", "--limit", "0"), "timers", {"kind": "timer_kind"}),
+    "scheduler": (("schedulers", "--limit", "0"), "schedulers", {"kind": "scheduler_kind"}),
+    "finding": (("summary",), "findings", {}),
+    "finding_left_out": (("summary",), "findings_left_out", {}),
     "module": (("modules", "--limit", "0"), "modules", {}),
     "binary": (("binaries", "--limit", "0"), "binaries", {}),
     "atom": (("atoms", "--list", "--limit", "0"), "atoms", {"index": "number"}),
@@ -22,7 +27,7 @@ LISTS = {
     "resident": (("memory",), "resident_parts", {}),
 }
 # Only in the command's answer.
-LEFT_OUT = {"memory_words"}
+LEFT_OUT = {"memory_words", "figures"}
 # An export of a crash dump at --detail stacks reads all heaps and so may know more names.
 NAMED_BY_HEAPS = ("atom", "atom_group", "module")
 
@@ -95,7 +100,8 @@ def compare(test, lines, answer):
 def compare_sqlite(test, base, dump, lines):
     """Checks that the rows of one dump are the lines of its export. `base` returns rows as sqlite3.Row."""
     tables = {"dump": "dumps", "memory": "memory", "resident": "resident", "end": "exports",
-              "process": "processes", "binary": "binaries"}
+              "process": "processes", "binary": "binaries",
+              "finding_left_out": "findings_left_out"}
     for kind in {line["kind"] for line in lines}:
         table = tables.get(kind, kind + "s")
         column = "id" if kind == "dump" else "dump"

@@ -75,9 +75,9 @@ def worked_meanwhile(dump, before, told):
 
 def with_cookie(categories, told):
     """The dump has a placeholder for the atom of the node's cookie, and counts that."""
-    used = categories.get("atom_used")
-    hidden = used is not None and told["memory.atom_used"] - used == COOKIE_BYTES
-    return {**categories, "atom_used": used + COOKIE_BYTES} if hidden else categories
+    hidden = {name: categories[name] + COOKIE_BYTES for name in ("atom", "atom_used")
+              if name in categories and told[f"memory.{name}"] - categories[name] == COOKIE_BYTES}
+    return {**categories, **hidden}
 
 
 def compare_categories(test, ours, told, before=None):

@@ -127,7 +127,7 @@ TEST_F(ProcessesTest, JsonTellsBothInitialCalls) {
 TEST_F(ProcessesTest, NothingMatches) {
     const Ran ran = program_.run({"processes", "sample.beamdump", "--filter", "zebra"});
     EXPECT_EQ(ran.status, 0);
-    EXPECT_EQ(ran.out, "none of 4 processes matches\n");
+    EXPECT_EQ(ran.out, "no processes match, of 4\n");
 }
 
 TEST_F(ProcessesTest, LimitedSortOfManyGivesTheSameAsSortingAll) {

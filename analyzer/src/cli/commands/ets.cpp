@@ -4,6 +4,8 @@
 #include "cli/options/term_options.h"
 #include "cli/remarks.h"
 #include "cli/shared_options.h"
+#include "query/tables/ets_row_groups.h"
+#include "render/shared/row_list.h"
 
 #include <libdump/base/return_if_error.h>
 
@@ -35,6 +37,14 @@ class EtsCommand final : public Command {
             ->option_text("TEXT");
         app.add_option("--key", rows_.key, "Only rows whose key prints as TEXT")
             ->option_text("TEXT");
+        app.add_option(
+               "--group-by", groups_.group_by,
+               "Count the rows of TABLE by key (its text, digits as N), shape or size, with "
+               "sums of words; --sort words sorts by these")
+            ->delimiter(',')
+            ->type_size(1)
+            ->allow_extra_args(false)
+            ->option_text("FIELD[,FIELD]");
         add_count(app, "--limit", query_.limit, "Show at most N (0: all; default 20)");
         add_term_bytes(app, rows_.term_bytes, answer_, "row");
         terms_.add(app);
@@ -46,10 +56,16 @@ class EtsCommand final : public Command {
             if (!filters_.empty()) {
                 return fail(ErrorCode::kUsage, "--filter chooses among tables, not among rows");
             }
+            if (!groups_.group_by.empty()) {
+                return check_groups();
+            }
             rows_.limit = query_.limit;
             ASSIGN_OR_RETURN(rows_.sort,
                              query::parse_ets_row_sort(sort_.empty() ? "stored" : sort_));
             return {};
+        }
+        if (!groups_.group_by.empty()) {
+            return fail(ErrorCode::kUsage, "--group-by groups the rows of a TABLE: name one");
         }
         if (rows_.key) {
             return fail(ErrorCode::kUsage, "--key chooses among the rows of a TABLE: name one");
@@ -77,8 +93,35 @@ class EtsCommand final : public Command {
     }
 
   private:
+    Result<void> check_groups() {
+        if (rows_.key) {
+            return fail(ErrorCode::kUsage,
+                        "--key chooses rows to show: name no --group-by with it");
+        }
+        groups_.sort = sort_.empty() ? kGroupSort : sort_;
+        groups_.limit = query_.limit;
+        auto list = query::RowList::make(query::ets_row_columns(), groups_);
+        return list ? Result<void>() : std::unexpected(list.error());
+    }
+
+    Result<void> show_groups(Invocation& invocation, Dump& dump, query::EtsRowListing& listing) {
+        constexpr render::RowListTexts kTexts = {"beamdump.ets/1", "ets", "rows"};
+        ASSIGN_OR_RETURN(auto list, query::ets_row_groups(listing, groups_));
+        const auto render = answer_.json ? render::row_groups_json : render::row_groups_text;
+        render(fitted(invocation.out(), answer_), list, query::dump_facts(dump, dump_), kTexts,
+               kGroupSort);
+        return {};
+    }
+
     Result<Outcome> rows(Invocation& invocation, Dump& dump) {
         ASSIGN_OR_RETURN(const auto listing, query::EtsRowListing::open(dump, table_, rows_));
+        if (!groups_.group_by.empty()) {
+            RETURN_IF_ERROR(show_groups(invocation, dump, *listing));
+            if (!listing->counts().is_whole()) {
+                invocation.report("rows of the table are missing from the dump");
+            }
+            return Outcome{!listing->counts().is_whole()};
+        }
         const auto render = answer_.json ? render::ets_rows_json : render::ets_rows_text;
         RETURN_IF_ERROR(
             render(fitted(invocation.out(), answer_), *listing, query::dump_facts(dump, dump_)));
@@ -91,7 +134,9 @@ class EtsCommand final : public Command {
 
     std::string dump_;
     std::string table_;
+    static constexpr const char* kGroupSort = "key";
     query::EtsRowsOptions rows_;
+    query::RowQuery groups_;
     AnswerOptions answer_;
     TermOptions terms_;
     std::string sort_;

@@ -227,7 +227,9 @@ class ExportCommand final : public Command {
     Result<Dump*> open(Invocation& invocation, const std::string& file) {
         auto choice = options_.detail == query::Detail::kStacks ? all_heaps() : no_heaps();
         choice.other_sections = true;
-        return invocation.open(file, choice);
+        ASSIGN_OR_RETURN(auto* const dump, invocation.open(file, choice));
+        options_.terms = invocation.opened().back().has_terms();
+        return dump;
     }
 
     Result<Outcome> write_document(Invocation& invocation, Dump& dump, const std::string& file,

@@ -41,7 +41,7 @@ constexpr std::array<Column, Timer::kPlaces> kTimerColumns = {
     {{"kind", "KIND"},
      {"receiver", "RECEIVER"},
      {"name", "NAME", ColumnKind::kText, true},
-     {"left_ms", "LEFT MS", ColumnKind::kCount},
+     {"left_ms", "LEFT MS", ColumnKind::kSpan},
      {"orphaned", "ORPHANED", ColumnKind::kFlag},
      {"message_words", "MESSAGE WORDS", ColumnKind::kCountIfAny},
      {"reference", "REFERENCE"},

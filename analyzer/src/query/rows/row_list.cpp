@@ -17,6 +17,10 @@ bool is_column_letter(char c) {
     return (c >= 'a' && c <= 'z') || c == '_';
 }
 
+char lower_letter(char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+
 std::size_t column_of(std::span<const Column> columns, std::string_view name) {
     return static_cast<std::size_t>(std::ranges::find(columns, name, &Column::name) -
                                     columns.begin());
@@ -46,6 +50,11 @@ std::strong_ordering order(const Cell& one, const Cell& other) {
     return std::strong_ordering::equal;
 }
 
+bool is_amount(const Column& column) {
+    return column.kind == ColumnKind::kCount || column.kind == ColumnKind::kCountIfAny ||
+           column.kind == ColumnKind::kBytes || column.kind == ColumnKind::kBytesIfAny;
+}
+
 }  // namespace
 
 std::string cell_text(const Cell& cell) {
@@ -70,6 +79,13 @@ Result<RowList> RowList::make(std::span<const Column> columns, const RowQuery& q
     if (!query.counted_by.empty()) {
         list.counted_by_ = column_of(columns, query.counted_by);
     }
+    for (const std::string& name : query.group_by) {
+        const auto column = column_of(columns, name);
+        if (column == columns.size()) {
+            return fail(ErrorCode::kUsage, unknown_value("field", name, names_of(columns)));
+        }
+        list.group_by_.push_back(column);
+    }
     for (const std::string& text : query.filters) {
         const auto equals = text.find('=');
         const auto name = std::string_view(text).substr(0, equals);
@@ -87,9 +103,12 @@ Result<RowList> RowList::make(std::span<const Column> columns, const RowQuery& q
     return list;
 }
 
-bool RowList::matches(const Row& row) const {
-    const auto has = [](const Cell& cell, const std::string& text) {
-        return cell_text(cell).find(text) != std::string::npos;
+bool RowList::matches(const Row& row, Case letters) const {
+    const auto has = [letters](const Cell& cell, const std::string& text) {
+        const auto shown = cell_text(cell);
+        return letters == Case::kMatters
+                   ? shown.contains(text)
+                   : !std::ranges::search(shown, text, {}, lower_letter, lower_letter).empty();
     };
     return std::ranges::all_of(filters_, [&](const Filter& filter) {
         return filter.column < row.size()
@@ -118,11 +137,18 @@ void RowList::add(Row row) {
             told_[column] = true;
         }
     }
-    if (!matches(row)) {
+    if (!matches(row, Case::kMatters)) {
+        // Of interest only where nothing matches.
+        in_other_case_ += matching_ == 0 && matches(row, Case::kIgnored) ? 1 : 0;
         return;
     }
     if (counted_by_) {
         ++counts_[cell_text(row[*counted_by_])];
+    }
+    if (!group_by_.empty()) {
+        ++matching_;
+        add_to_group(row);
+        return;
     }
     kept_.push_back({std::move(row), matching_++});
     if (limit_ != 0 && kept_.size() / 2 >= limit_) {
@@ -130,12 +156,48 @@ void RowList::add(Row row) {
     }
 }
 
+void RowList::add_to_group(const Row& row) {
+    Row values;
+    for (const auto column : group_by_) {
+        values.push_back(row[column]);
+    }
+    auto& group = groups_[values];
+    if (group.count++ == 0) {
+        group.values = std::move(values);
+        group.sums.resize(columns_.size());
+    }
+    for (std::size_t column = 0; column < row.size(); ++column) {
+        const auto* number = std::get_if<std::uint64_t>(&row[column]);
+        if (number != nullptr && is_amount(columns_[column])) {
+            const auto* sum = std::get_if<std::uint64_t>(&group.sums[column]);
+            group.sums[column] = (sum == nullptr ? 0 : *sum) + *number;
+        }
+    }
+}
+
+std::vector<RowGroup> RowList::take_groups(std::string_view default_sort) {
+    std::vector<RowGroup> groups;
+    groups.reserve(groups_.size());
+    for (auto& [values, group] : groups_) {
+        groups.push_back(std::move(group));
+    }
+    groups_.clear();
+    const bool by_sum = columns_[sort_].name != default_sort && is_amount(columns_[sort_]);
+    std::ranges::stable_sort(groups, [&](const RowGroup& one, const RowGroup& other) {
+        return by_sum ? order(one.sums[sort_], other.sums[sort_]) < 0 : one.count > other.count;
+    });
+    if (limit_ != 0 && groups.size() > limit_) {
+        groups.resize(limit_);
+    }
+    return groups;
+}
+
 Result<void> RowList::check_asked(std::string_view things, std::string_view default_sort) const {
     const auto is_unknown = [this](std::size_t column) {
         const auto kind = columns_[column].kind;
         return total_ != 0 && !told_[column] &&
-               (kind == ColumnKind::kCount || kind == ColumnKind::kBytes ||
-                kind == ColumnKind::kFlag);
+               (kind == ColumnKind::kCount || kind == ColumnKind::kSpan ||
+                kind == ColumnKind::kBytes || kind == ColumnKind::kFlag);
     };
     const auto refuse = [&](std::string_view what, std::size_t column) {
         return fail(ErrorCode::kNotFound,

@@ -27,14 +27,15 @@ void set_if(Row& row, std::size_t place, bool has, Value value) {
     }
 }
 
-/// kId: a number that is a name, as an OS pid. kCountIfAny, kBytesIfAny: not all things have
-/// one. A text, an id or such a number is absent where there is none, another where it is not
-/// known.
+/// kId: a number that is a name, as an OS pid. kSpan: one that has no sum, as time left.
+/// kCountIfAny, kBytesIfAny: not all things have one. A text, an id or such a number is absent
+/// where there is none, another where it is not known.
 enum class ColumnKind : std::uint8_t {
     kText,
     kId,
     kCount,
     kCountIfAny,
+    kSpan,
     kBytes,
     kBytesIfAny,
     kFlag
@@ -53,11 +54,21 @@ struct RowQuery {
     std::vector<std::string> filters;  ///< TEXT, or COLUMN=TEXT; all must match
     std::uint64_t limit = 20;          ///< 0: all
     std::string_view counted_by = {};  ///< a column of few different texts; empty: none
+    /// Columns whose values the rows of a group have in common; empty: no groups.
+    std::vector<std::string> group_by = {};
+};
+
+/// Rows that have the same values in the columns grouped by.
+struct RowGroup {
+    Row values;  ///< of these columns, in the order asked for
+    std::uint64_t count = 0;
+    /// By column of the list: the sum of a number of things or bytes; absent where no row has it.
+    Row sums;
 };
 
 /// Collects the rows that a question asks for. Numbers and flags sort largest first, texts
 /// ascending, absent cells last; equal rows stay in the order in which they were added. Memory:
-/// twice `limit` rows.
+/// twice `limit` rows, or all groups.
 class RowList {
   public:
     /// `columns` must outlive the list. kUsage, with the columns' names, for an unknown one.
@@ -74,10 +85,18 @@ class RowList {
     [[nodiscard]] std::span<const Column> columns() const { return columns_; }
     [[nodiscard]] std::uint64_t total() const { return total_; }        ///< rows added
     [[nodiscard]] std::uint64_t matching() const { return matching_; }  ///< that pass the filters
+    /// Where no row passes the filters, those that would if capital letters did not matter.
+    [[nodiscard]] std::uint64_t matching_in_other_case() const { return in_other_case_; }
     /// How many rows that pass the filters have each text in the column to count by.
     [[nodiscard]] const std::map<std::string, std::uint64_t>& counts() const { return counts_; }
-    /// The first `limit` rows, in order.
+    /// The first `limit` rows, in order; none where groups were asked for.
     [[nodiscard]] std::vector<Row> take();
+    /// The columns grouped by; empty: none.
+    [[nodiscard]] std::span<const std::size_t> group_by() const { return group_by_; }
+    [[nodiscard]] std::uint64_t group_count() const { return groups_.size(); }
+    /// The first `limit` groups, by the sum of the column that is sorted by where it is a number of
+    /// things or bytes and not the default, else by how many rows they have.
+    [[nodiscard]] std::vector<RowGroup> take_groups(std::string_view default_sort);
 
   private:
     struct Filter {
@@ -91,9 +110,11 @@ class RowList {
 
     RowList(std::span<const Column> columns, std::size_t sort, std::uint64_t limit)
         : columns_(columns), sort_(sort), limit_(limit), told_(columns.size()) {}
-    [[nodiscard]] bool matches(const Row& row) const;
+    enum class Case : bool { kMatters, kIgnored };
+    [[nodiscard]] bool matches(const Row& row, Case letters) const;
     [[nodiscard]] bool before(const Kept& one, const Kept& other) const;
     void cut();
+    void add_to_group(const Row& row);
 
     std::span<const Column> columns_;
     std::size_t sort_;
@@ -102,9 +123,12 @@ class RowList {
     std::vector<bool> told_;  ///< whether a row has it, by column
     std::vector<Kept> kept_;
     std::optional<std::size_t> counted_by_;
+    std::vector<std::size_t> group_by_;
+    std::map<Row, RowGroup> groups_;  ///< by their values
     std::map<std::string, std::uint64_t> counts_;
     std::uint64_t total_ = 0;
     std::uint64_t matching_ = 0;
+    std::uint64_t in_other_case_ = 0;
 };
 
 /// A cell as JSON and filters have it: a number in decimal, true or false; empty where it is

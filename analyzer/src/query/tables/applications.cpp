@@ -95,11 +95,12 @@ class Rows {
 Result<ModuleApplications> module_applications(Dump& dump) {
     ASSIGN_OR_RETURN(const auto listing, EtsRowListing::open(dump, "ac_tab", {}));
     Rows rows(dump);
-    RETURN_IF_ERROR(
-        listing->each_tuple([&](TermContext& context, const TagScheme& scheme, std::uint64_t row) {
-            rows.add(context, scheme, row);
-            return true;
-        }));
+    RETURN_IF_ERROR(listing->each_tuple([&](EtsRowListing::Reader& reader, const TagScheme& scheme,
+                                            std::uint64_t row, std::uint64_t /*words*/) {
+        TermContext& context = reader.context;
+        rows.add(context, scheme, row);
+        return true;
+    }));
     return rows.take();
 }
 

@@ -105,6 +105,11 @@ Result<std::unique_ptr<EtsRowListing>> EtsRowListing::open(Dump& dump, const std
             counts.counted = record.counted();
         }
     }
+    if (listing->records_.empty() && is_of_crash_dump(dump)) {
+        return fail(ErrorCode::kNotFound,
+                    "a crash dump has no rows of ETS tables, only how many there are and what they "
+                    "take: beamdump-capture --ets full captures the rows of a running node");
+    }
     if (listing->records_.empty()) {
         return fail(ErrorCode::kNotFound,
                     fmt::format("the rows of the ETS table {} were not captured: "
@@ -129,7 +134,7 @@ Result<void> EtsRowListing::each_tuple(const Look& look) {
         return {};
     }
     return visit([&](Reader& reader, std::uint64_t, Place place) {
-        return look(reader.context, scheme_, place.address | kBoxedTag);
+        return look(reader, scheme_, place.address | kBoxedTag, place.words);
     });
 }
 

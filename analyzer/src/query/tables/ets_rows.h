@@ -55,10 +55,18 @@ class EtsRowListing {
     [[nodiscard]] const EtsRowCounts& counts() const { return counts_; }
     [[nodiscard]] const EtsRowsOptions& options() const { return options_; }
 
-    /// Tells each row's tuple, as a word, as they stand, until `look` says that it needs no more.
-    /// Of a compressed table nothing.
-    using Look =
-        std::function<bool(TermContext& context, const TagScheme& scheme, std::uint64_t row)>;
+    /// A record's words and their text.
+    struct Reader {
+        Reader(TermContext& of_record, const TagScheme& scheme)
+            : context(of_record), printer(of_record, scheme), words(of_record) {}
+        TermContext& context;
+        TermPrinter printer;
+        WordReader words;
+    };
+    /// Tells each row's tuple, as a word, and the words of its block, as they stand, until `look`
+    /// says that it needs no more. Of a compressed table nothing.
+    using Look = std::function<bool(Reader& reader, const TagScheme& scheme, std::uint64_t row,
+                                    std::uint64_t words)>;
     Result<void> each_tuple(const Look& look);
 
     /// Shows the rows in order.
@@ -74,13 +82,6 @@ class EtsRowListing {
         : dump_(dump), table_(std::move(table)), scheme_(scheme), options_(options) {}
 
     using Place = EtsRowPlace;
-    /// A record's words and their text.
-    struct Reader {
-        Reader(TermContext& of_record, const TagScheme& scheme)
-            : context(of_record), printer(of_record, scheme) {}
-        TermContext& context;
-        TermPrinter printer;
-    };
     using Visit = std::function<bool(Reader& reader, std::uint64_t record_offset, Place place)>;
     /// All rows, as they stand; a visit says whether to go on.
     Result<void> visit(const Visit& visit);

@@ -1,8 +1,13 @@
 #include "query/things/thing_kinds.h"
 
 #include "query/activity/ports.h"
+#include "query/activity/schedulers.h"
+#include "query/activity/sockets.h"
+#include "query/activity/timers.h"
 
+#include <algorithm>
 #include <array>
+#include <vector>
 
 namespace beamdump::query {
 
@@ -54,6 +59,8 @@ constexpr std::array kDump = {text("file"),
                               count("literal_memory"),
                               count("resident_bytes"),
                               count("unexplained_bytes")};
+constexpr std::array kFinding = {text("id"), text("sentence"), text("command")};
+constexpr std::array kFindingLeftOut = {text("id"), text("reason")};
 constexpr std::array kMemory = {text("category"), count("bytes")};
 constexpr std::array kResident = {text("name"), count("bytes"), count("blocks")};
 constexpr std::array kAllocator = {text("name"),
@@ -121,6 +128,13 @@ constexpr std::array kAtom = {count("number"), text("text"), count("bytes")};
 constexpr std::array kEnd = {text("detail"), count("item_limit"), count("processes_read"),
                              count("processes_inconsistent"), count("processes_sensitive")};
 
+/// Columns of a list in which `kind` says something else than in lines.
+std::vector<Column> with_kind_as(std::span<const Column> columns, std::string_view name) {
+    std::vector<Column> renamed(columns.begin(), columns.end());
+    std::ranges::find(renamed, "kind", &Column::name)->name = name;
+    return renamed;
+}
+
 }  // namespace
 
 #define BEAMDUMP_KIND(function, name, table, columns)       \
@@ -129,6 +143,8 @@ constexpr std::array kEnd = {text("detail"), count("item_limit"), count("process
         return kKind;                                       \
     }
 BEAMDUMP_KIND(dump_kind, "dump", "dumps", kDump)
+BEAMDUMP_KIND(finding_kind, "finding", "findings", kFinding)
+BEAMDUMP_KIND(finding_left_out_kind, "finding_left_out", "findings_left_out", kFindingLeftOut)
 BEAMDUMP_KIND(memory_kind, "memory", "memory", kMemory)
 BEAMDUMP_KIND(resident_kind, "resident", "resident", kResident)
 BEAMDUMP_KIND(allocator_kind, "allocator", "allocators", kAllocator)
@@ -136,6 +152,7 @@ BEAMDUMP_KIND(group_kind, "group", "groups", kGroup)
 BEAMDUMP_KIND(atom_group_kind, "atom_group", "atom_groups", kAtomGroup)
 BEAMDUMP_KIND(module_kind, "module", "modules", kModule)
 BEAMDUMP_KIND(port_kind, "port", "ports", port_columns())
+BEAMDUMP_KIND(socket_kind, "socket", "sockets", socket_columns())
 BEAMDUMP_KIND(ets_table_kind, "ets_table", "ets_tables", kEtsTable)
 BEAMDUMP_KIND(process_kind, "process", "processes", kProcess)
 BEAMDUMP_KIND(binary_kind, "binary", "binaries", kBinary)
@@ -149,12 +166,27 @@ BEAMDUMP_KIND(atom_kind, "atom", "atoms", kAtom)
 BEAMDUMP_KIND(end_kind, "end", "exports", kEnd)
 #undef BEAMDUMP_KIND
 
+const ThingKind& timer_kind() {
+    static const auto kColumns = with_kind_as(timer_columns(), "timer_kind");
+    static const ThingKind kKind{"timer", "timers", kColumns};
+    return kKind;
+}
+
+const ThingKind& scheduler_kind() {
+    static const auto kColumns = with_kind_as(scheduler_columns(), "scheduler_kind");
+    static const ThingKind kKind{"scheduler", "schedulers", kColumns};
+    return kKind;
+}
+
 std::span<const ThingKind* const> thing_kinds() {
     static const std::array kKinds = {
-        &dump_kind(),          &memory_kind(),     &resident_kind(), &allocator_kind(),
-        &group_kind(),         &atom_group_kind(), &module_kind(),   &port_kind(),
-        &ets_table_kind(),     &process_kind(),    &binary_kind(),   &parent_kind(),
-        &wait_kind(),          &link_kind(),       &monitor_kind(),  &frame_kind(),
+        &dump_kind(),          &finding_kind(),    &finding_left_out_kind(),
+        &memory_kind(),        &resident_kind(),   &allocator_kind(),
+        &group_kind(),         &atom_group_kind(), &module_kind(),
+        &port_kind(),          &socket_kind(),     &timer_kind(),
+        &scheduler_kind(),     &ets_table_kind(),  &process_kind(),
+        &binary_kind(),        &parent_kind(),     &wait_kind(),
+        &link_kind(),          &monitor_kind(),    &frame_kind(),
         &message_shape_kind(), &atom_kind(),       &end_kind()};
     return kKinds;
 }

@@ -17,6 +17,8 @@ struct ThingKind {
 
 // The kinds, in the order in which they are exported. Cells of a row are in the columns' order.
 const ThingKind& dump_kind();
+const ThingKind& finding_kind();
+const ThingKind& finding_left_out_kind();
 const ThingKind& memory_kind();
 const ThingKind& resident_kind();
 const ThingKind& allocator_kind();
@@ -24,6 +26,9 @@ const ThingKind& group_kind();
 const ThingKind& atom_group_kind();
 const ThingKind& module_kind();
 const ThingKind& port_kind();
+const ThingKind& socket_kind();
+const ThingKind& timer_kind();
+const ThingKind& scheduler_kind();
 const ThingKind& ets_table_kind();
 const ThingKind& process_kind();
 const ThingKind& binary_kind();

@@ -1,6 +1,10 @@
 #include "query/things/things.h"
 
 #include "query/activity/ports.h"
+#include "query/activity/schedulers.h"
+#include "query/activity/sockets.h"
+#include "query/activity/timers.h"
+#include "query/findings/findings.h"
 #include "query/groups/process_groups.h"
 #include "query/holders/binaries.h"
 #include "query/memory/memory.h"
@@ -56,11 +60,15 @@ class Things {
 
     Result<std::optional<ProcessesRead>> visit() {
         RETURN_IF_ERROR(facts());
+        RETURN_IF_ERROR(findings());
         RETURN_IF_ERROR(allocator_sums());
         RETURN_IF_ERROR(groups());
         RETURN_IF_ERROR(atom_groups());
         RETURN_IF_ERROR(modules());
-        RETURN_IF_ERROR(ports());
+        RETURN_IF_ERROR(listed(port_kind(), list_ports, "queue"));
+        RETURN_IF_ERROR(listed(socket_kind(), list_sockets, "receive_queue"));
+        RETURN_IF_ERROR(listed(timer_kind(), list_timers, "left_ms"));
+        RETURN_IF_ERROR(listed(scheduler_kind(), list_schedulers, "queue"));
         RETURN_IF_ERROR(ets());
         if (options_.detail != Detail::kFacts) {
             RETURN_IF_ERROR(processes());
@@ -232,15 +240,36 @@ class Things {
         return {};
     }
 
-    Result<void> ports() {
-        const RowQuery query{.sort = "queue", .filters = {}, .limit = options_.limit};
-        ASSIGN_OR_RETURN(auto answer, if_there(list_ports(dump_, file_, query)));
+    using List = Result<RowList> (*)(Dump& dump, const std::string& file, const RowQuery& query);
+
+    Result<void> listed(const ThingKind& kind, List list, std::string_view sort) {
+        const RowQuery query{.sort = std::string(sort), .filters = {}, .limit = options_.limit};
+        ASSIGN_OR_RETURN(auto answer, if_there(list(dump_, file_, query)));
         if (!answer) {
             return {};
         }
-        RETURN_IF_ERROR(begin(port_kind(), answer->total()));
+        RETURN_IF_ERROR(begin(kind, answer->total()));
         for (const Row& row : answer->take()) {
-            RETURN_IF_ERROR(visitor_.thing(port_kind(), row));
+            RETURN_IF_ERROR(visitor_.thing(kind, row));
+        }
+        return {};
+    }
+
+    Result<void> findings() {
+        NodeFacts node(
+            dump_, file_,
+            {.sensitive = options_.sensitive, .limits = options_.limits, .terms = options_.terms});
+        const auto answer = find_findings(node);
+        RETURN_IF_ERROR(begin(finding_kind()));
+        for (const auto& finding : answer.found) {
+            RETURN_IF_ERROR(visitor_.thing(
+                finding_kind(),
+                {cell(std::string(finding.id)), cell(finding.sentence), cell(finding.command)}));
+        }
+        RETURN_IF_ERROR(begin(finding_left_out_kind()));
+        for (const auto& rule : answer.left_out) {
+            RETURN_IF_ERROR(visitor_.thing(finding_left_out_kind(),
+                                           {cell(std::string(rule.id)), cell(rule.reason)}));
         }
         return {};
     }

@@ -33,6 +33,7 @@ struct ThingsOptions {
     bool sensitive = false;  ///< also the stacks and messages of processes flagged sensitive
     InputLimits limits = {};
     ReadProgress progress = {};
+    bool terms = true;  ///< FindingsOptions::terms
 };
 
 /// Takes things, kind by kind.

@@ -272,10 +272,14 @@ class File final : public SqliteFile {
         }
     }
 
-    /// Makes the tables, or checks that the file has them.
+    /// Makes the tables; of a file that was there, those that are new since it was made.
     Result<void> begin() {
         RETURN_IF_ERROR(connection_->run("BEGIN IMMEDIATE"));
-        return partial_.empty() ? check_kind(*connection_) : connection_->run(sqlite_schema());
+        if (!partial_.empty()) {
+            return connection_->run(sqlite_schema());
+        }
+        RETURN_IF_ERROR(check_kind(*connection_));
+        return connection_->run(sqlite_tables());
     }
 
     std::unique_ptr<query::ThingVisitor> add(const query::DumpFacts& facts) override {

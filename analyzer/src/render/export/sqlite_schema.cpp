@@ -14,7 +14,7 @@ std::string_view type_of(const query::Column& column) {
 
 std::string table(const query::ThingKind& kind) {
     const bool is_dump = &kind == &query::dump_kind();
-    std::string sql = fmt::format("CREATE TABLE {} ({}", kind.table,
+    std::string sql = fmt::format("CREATE TABLE IF NOT EXISTS {} ({}", kind.table,
                                   is_dump ? "id INTEGER PRIMARY KEY, node TEXT, captured_us INTEGER"
                                           : "dump INTEGER NOT NULL REFERENCES dumps (id)");
     for (const auto& column : kind.columns) {
@@ -61,11 +61,16 @@ CREATE VIEW ets_growth AS
 
 }  // namespace
 
-std::string sqlite_schema() {
+std::string sqlite_tables() {
     std::string sql;
     for (const query::ThingKind* kind : query::thing_kinds()) {
         sql += table(*kind);
     }
+    return sql;
+}
+
+std::string sqlite_schema() {
+    auto sql = sqlite_tables();
     sql += kRest;
     sql += fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {};", kSqliteApplication,
                        kSqliteVersion);

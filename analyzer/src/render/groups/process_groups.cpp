@@ -52,7 +52,7 @@ void process_groups_text(Output& output, const query::ProcessGroups& answer) {
     print_memory_notice(output, answer.dump);
     const Marks marks(answer.dump.layout);
     if (answer.matching == 0) {
-        output.print("none of {} processes matches\n", count_text(answer.total));
+        print_no_match(output, answer.total, "processes");
         return;
     }
     Table table({{title_of(answer.by), Align::kLeft, true},

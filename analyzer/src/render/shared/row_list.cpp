@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace beamdump::render {
 
 namespace {
@@ -46,7 +48,115 @@ void write_cell(JsonWriter& json, std::string_view name, const query::Cell& cell
         cell);
 }
 
+bool is_number(const query::Column& column) {
+    return column.kind != query::ColumnKind::kText && column.kind != query::ColumnKind::kFlag;
+}
+
+/// Where the filters leave nothing.
+void print_why_none(Output& output, const query::RowList& list, const query::DumpFacts& facts,
+                    const RowListTexts& texts) {
+    if (list.total() == 0 && facts.text_complete == false) {
+        output.print("no {} before the place where the crash dump breaks off\n", texts.things);
+    } else if (list.matching() == 0) {
+        print_no_match(output, list.total(), texts.things);
+        if (const auto others = list.matching_in_other_case(); others != 0) {
+            output.print("with other capital or small letters {} would\n", count_text(others));
+        }
+    }
+}
+
+/// The columns that some group has a sum of.
+std::vector<std::size_t> summed_columns(const std::vector<query::RowGroup>& groups) {
+    std::vector<std::size_t> columns;
+    const auto all = groups.empty() ? 0 : groups.front().sums.size();
+    for (std::size_t column = 0; column < all; ++column) {
+        if (std::ranges::any_of(groups, [&](const query::RowGroup& group) {
+                return !std::holds_alternative<std::monostate>(group.sums[column]);
+            })) {
+            columns.push_back(column);
+        }
+    }
+    return columns;
+}
+
 }  // namespace
+
+void row_groups_text(Output& output, query::RowList& list, const query::DumpFacts& facts,
+                     const RowListTexts& texts, std::string_view default_sort) {
+    print_layout_notice(output, facts.layout);
+    const auto all = list.group_count();
+    const auto groups = list.take_groups(default_sort);
+    const auto sums = summed_columns(groups);
+    const Marks marks(facts.layout);
+    const auto title = [&](std::size_t column) {
+        const auto& of = list.columns()[column];
+        std::string text(of.title.empty() ? of.name : of.title);
+        std::ranges::transform(text, text.begin(), [](char c) {
+            return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+        });
+        return text;
+    };
+    const auto cell = [&](std::size_t column, const query::Cell& value) {
+        const auto& of = list.columns()[column];
+        return marks(fmt::format("{}.{}", texts.member, of.name), shown(of, value));
+    };
+    std::vector<Table::Column> head;
+    for (const auto column : list.group_by()) {
+        head.push_back({title(column),
+                        is_number(list.columns()[column]) ? Align::kRight : Align::kLeft, true});
+    }
+    head.push_back({"COUNT", Align::kRight});
+    for (const auto column : sums) {
+        head.push_back({title(column), Align::kRight});
+    }
+    Table table(std::move(head));
+    for (const auto& group : groups) {
+        std::vector<std::string> cells;
+        for (std::size_t at = 0; at < group.values.size(); ++at) {
+            cells.push_back(cell(list.group_by()[at], group.values[at]));
+        }
+        cells.push_back(count_text(group.count));
+        for (const auto column : sums) {
+            cells.push_back(cell(column, group.sums[column]));
+        }
+        table.add(std::move(cells));
+    }
+    if (!groups.empty()) {
+        table.print(output);
+    }
+    print_rest(output, groups.size(), all);
+    print_why_none(output, list, facts, texts);
+}
+
+void row_groups_json(Output& output, query::RowList& list, const query::DumpFacts& facts,
+                     const RowListTexts& texts, std::string_view default_sort) {
+    JsonWriter json(output, "beamdump.groups/1");
+    write_dump(json, "dump", facts);
+    json.member("of", texts.member);
+    json.begin_array("group_by");
+    for (const auto column : list.group_by()) {
+        json.value(list.columns()[column].name);
+    }
+    json.end_array();
+    json.member("total", list.total());
+    json.member("matching", list.matching());
+    json.member("group_count", list.group_count());
+    write_objects(
+        json, "groups", list.take_groups(default_sort), [&](const query::RowGroup& group) {
+            json.begin_object("values");
+            for (std::size_t at = 0; at < group.values.size(); ++at) {
+                write_cell(json, list.columns()[list.group_by()[at]].name, group.values[at]);
+            }
+            json.end_object();
+            json.member("count", group.count);
+            json.begin_object("sums");
+            for (std::size_t at = 0; at < group.sums.size(); ++at) {
+                write_cell(json, list.columns()[at].name, group.sums[at]);
+            }
+            json.end_object();
+        });
+    json.finish();
+}
 
 void rows_text(Output& output, query::RowList& list, const query::DumpFacts& facts,
                const RowListTexts& texts) {
@@ -54,10 +164,8 @@ void rows_text(Output& output, query::RowList& list, const query::DumpFacts& fac
     std::vector<Table::Column> head;
     for (const auto& column : list.columns()) {
         if (!column.title.empty()) {
-            const bool number =
-                column.kind != query::ColumnKind::kText && column.kind != query::ColumnKind::kFlag;
-            head.push_back(
-                {std::string(column.title), number ? Align::kRight : Align::kLeft, column.shrinks});
+            head.push_back({std::string(column.title),
+                            is_number(column) ? Align::kRight : Align::kLeft, column.shrinks});
         }
     }
     Table table(std::move(head));
@@ -85,11 +193,7 @@ void rows_text(Output& output, query::RowList& list, const query::DumpFacts& fac
         output.print("{}\n", one_line(counts));
     }
     print_rest(output, rows.size(), list.matching());
-    if (list.total() == 0 && facts.text_complete == false) {
-        output.print("no {} before the place where the crash dump breaks off\n", texts.things);
-    } else if (list.matching() == 0) {
-        output.print("none of {} {} matches\n", count_text(list.total()), texts.things);
-    }
+    print_why_none(output, list, facts, texts);
 }
 
 void rows_json(Output& output, query::RowList& list, const query::DumpFacts& facts,

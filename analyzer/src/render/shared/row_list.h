@@ -26,5 +26,10 @@ void rows_json(Output& output, query::RowList& list, const query::DumpFacts& fac
 /// The same, and the members that `more` adds after them.
 void rows_and_more_json(Output& output, query::RowList& list, const query::DumpFacts& facts,
                         const RowListTexts& texts, const std::function<void(JsonWriter&)>& more);
+/// Groups of rows, where the list has been asked for some. Takes them.
+void row_groups_text(Output& output, query::RowList& list, const query::DumpFacts& facts,
+                     const RowListTexts& texts, std::string_view default_sort);
+void row_groups_json(Output& output, query::RowList& list, const query::DumpFacts& facts,
+                     const RowListTexts& texts, std::string_view default_sort);
 
 }  // namespace beamdump::render

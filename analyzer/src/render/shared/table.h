@@ -6,6 +6,7 @@
 #include <libdump/text/table.h>
 
 #include <cstdint>
+#include <string_view>
 
 namespace beamdump::render {
 
@@ -16,6 +17,15 @@ using beamdump::print_line;
 using beamdump::print_title;
 using beamdump::Table;
 using beamdump::text_width;
+
+/// The line in place of a list of which the filters leave nothing. `things`: "ports".
+inline void print_no_match(Output& output, std::uint64_t all, std::string_view things) {
+    if (all == 0) {
+        output.print("there are no {}\n", things);
+    } else {
+        output.print("no {} match, of {}\n", things, count_text(all));
+    }
+}
 
 /// The last line of a list of which only some are shown.
 inline void print_rest(Output& output, std::uint64_t shown, std::uint64_t all) {

@@ -47,6 +47,37 @@ TEST(RowList, FiltersByAnyFieldOrByOne) {
     EXPECT_THAT(names({.sort = "name", .filters = {"=20"}}), IsEmpty());
 }
 
+TEST(RowList, GroupsByValuesWithSums) {
+    RowQuery query{.sort = "name", .filters = {}};
+    query.group_by = {"busy"};
+    auto list = RowList::make(kColumns, query).value();
+    list.add(row("b", std::uint64_t{20}, false));
+    list.add(row("d", std::uint64_t{300}, true));
+    list.add(row("a", std::monostate(), true));
+    list.add(row("c", std::uint64_t{500}, std::monostate()));
+    EXPECT_EQ(list.matching(), 4U);
+    EXPECT_EQ(list.group_count(), 3U);
+    const auto texts = [](std::vector<RowGroup> groups) {
+        std::vector<std::string> all;
+        for (const auto& group : groups) {
+            all.push_back(cell_text(group.values.at(0)) + " " + std::to_string(group.count) + " " +
+                          cell_text(group.sums.at(1)));
+        }
+        return all;
+    };
+    EXPECT_THAT(texts(list.take_groups("name")), ElementsAre("true 2 300", " 1 500", "false 1 20"));
+    query.sort = "size";
+    query.limit = 2;
+    auto by_size = RowList::make(kColumns, query).value();
+    by_size.add(row("d", std::uint64_t{300}, true));
+    by_size.add(row("a", std::monostate(), true));
+    by_size.add(row("c", std::uint64_t{500}, false));
+    by_size.add(row("c", std::monostate(), std::monostate()));
+    EXPECT_THAT(texts(by_size.take_groups("name")), ElementsAre("false 1 500", "true 2 300"));
+    query.group_by = {"colour"};
+    EXPECT_EQ(RowList::make(kColumns, query).error().code, ErrorCode::kUsage);
+}
+
 TEST(RowList, KeepsAsManyAsTheLimit) {
     EXPECT_THAT(names({.sort = "size", .filters = {}, .limit = 1}), ElementsAre("d"));
     EXPECT_THAT(names({.sort = "size", .filters = {}, .limit = 3}), ElementsAre("d", "b", "c"));

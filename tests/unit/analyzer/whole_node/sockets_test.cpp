@@ -26,6 +26,13 @@ TEST_F(SocketsTest, ListsWithPortsAndOwnersTheLongestQueueFirst) {
               "22  tcp6      LISTEN      [::]:4369                                            5\n");
 }
 
+TEST_F(SocketsTest, AFilterThatMatchesNothingSaysWhy) {
+    const auto ran = program_.run({"sockets", "sample.beamdump", "--filter", "close_wait"});
+    EXPECT_EQ(ran.out, "no sockets match, of 3\nwith other capital or small letters 1 would\n");
+    EXPECT_EQ(program_.run({"sockets", "sample.beamdump", "--filter", "CLOSED"}).out,
+              "no sockets match, of 3\n");
+}
+
 /// The descriptor of the port was another socket when the memory was read.
 TEST_F(SocketsTest, OneThatWasOpenedMeanwhileHasNoPort) {
     const auto ran =

@@ -67,8 +67,7 @@ Result<RuleAnswer> binary_memory_rule(NodeFacts& facts) {
         holder ? fmt::format(", of which {} keeps about {}", process_with_name(holder->line),
                              bytes_text(holder->bytes))
                : std::string());
-    finding.command =
-        holder ? facts.command("heap", {pid_word(holder->line)}) : facts.command("binaries");
+    finding.command = holder ? facts.command("binaries", {"--leaks"}) : facts.command("binaries");
     finding.figures = {{"memory_bytes", bytes},
                        {"all_memory_bytes", node_bytes},
                        {"share_percent", share},
