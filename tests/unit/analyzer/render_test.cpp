@@ -72,8 +72,9 @@ TEST(Table, ShrinksNamesLast) {
     table.add({"'Elixir.Catalog.Cache.Of.Prices'", "12", "'Elixir.Catalog.Cache':handle_info/2"});
     table.print(output);
     output.flush();
-    EXPECT_THAT(output.text(), ::testing::HasSubstr(
-                                   "'Elixir.Catalog.Cache.Of.Prices'  12  'Elixir.Catalog.Cac...\n"))
+    EXPECT_THAT(
+        output.text(),
+        ::testing::HasSubstr("'Elixir.Catalog.Cache.Of.Prices'  12  'Elixir.Catalog.Cac...\n"))
         << output.text();
 }
 
