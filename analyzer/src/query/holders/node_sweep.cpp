@@ -63,8 +63,8 @@ std::uint64_t words_end(const RegionMap& literals, std::uint64_t address) {
 }
 
 /// The text of a row's key, if it can be read.
-std::string key_text(TermContext& context, const TagScheme& scheme, EtsRowPlace place,
-                     std::uint64_t position) {
+std::string key_text(TermPrinter& printer, EtsRowPlace place, std::uint64_t position) {
+    auto& context = printer.context();
     const auto header = context.word(place.address);
     const auto key = position != 0 && header && position <= header_arity(*header)
                          ? context.word(place.address + position * kWordBytes)
@@ -72,7 +72,6 @@ std::string key_text(TermContext& context, const TagScheme& scheme, EtsRowPlace 
     if (!key) {
         return "?";
     }
-    TermPrinter printer(context, scheme);
     const TermText text = term_text(printer, *key, kLongestRowKey);
     return text.text + (text.cut ? "..." : "");
 }
@@ -144,13 +143,15 @@ Result<void> NodeSweep::record(Dump& dump, std::uint64_t offset, const EtsTableL
     marks_.clear();
     visitor.look_through(*record->context, scheme, words);
     TermWalk walk(scheme, words, marks_, TermWalk::Measure::kHeap, &space_);
+    // Of all rows: a printer takes longer to make than most rows to walk.
+    TermPrinter printer(*record->context, scheme);
     Result<void> failed;
     RETURN_IF_ERROR(visit_ets_rows(dump, *record, [&](EtsRowPlace place) {
         HeapRoot root;
         root.word = word_to(scheme, place.address, false);
-        root.name = fmt::format("row {} of ETS table {}",
-                                key_text(*record->context, scheme, place, table.keypos.value_or(1)),
-                                table_name(table));
+        root.name =
+            fmt::format("row {} of ETS table {}",
+                        key_text(printer, place, table.keypos.value_or(1)), table_name(table));
         visitor.begin_root(root, false);
         const auto outcome = walk.walk(root.word, visitor);
         if (!outcome) {
@@ -208,10 +209,11 @@ Result<void> NodeSweep::persistent_terms(Dump& dump, SweepVisitor& visitor, cons
                 marks_.clear();
                 visitor.look_through(context, scheme, words);
                 TermWalk walk(scheme, words, marks_, TermWalk::Measure::kHeap, &space_);
+                TermPrinter printer(context, scheme);
                 HeapRoot root;
                 root.word = word_to(scheme, address, false);
-                root.name = fmt::format("persistent term {}",
-                                        key_text(context, scheme, {.address = address}, 1));
+                root.name =
+                    fmt::format("persistent term {}", key_text(printer, {.address = address}, 1));
                 visitor.begin_root(root, false);
                 ASSIGN_OR_RETURN(const auto outcome, walk.walk(root.word, visitor));
                 ++counts_.persistent_terms;
