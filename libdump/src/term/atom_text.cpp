@@ -133,7 +133,11 @@ AtomTexts::AtomTexts(TermContext& context, TermSyntax syntax)
     : context_(&context), syntax_(syntax), entries_(kEntries) {}
 
 const AtomTexts::Entry& AtomTexts::at(std::uint64_t index) {
-    Entry& entry = entries_[index % kEntries];
+    auto& place = entries_[index % kEntries];
+    if (!place) {
+        place = std::make_unique<Entry>();
+    }
+    Entry& entry = *place;
     if (entry.index == index) {
         return entry;
     }

@@ -5,7 +5,8 @@
 
 namespace beamdump {
 
-WordReader::WordReader(TermContext& context) : context_(&context), blocks_(kBlocks) {}
+WordReader::WordReader(TermContext& context)
+    : context_(&context), blocks_(std::make_unique_for_overwrite<Block[]>(kBlocks)) {}
 
 WordStatus WordReader::read_miss(std::uint64_t address, std::uint64_t& word) {
     if (address % sizeof(word) != 0) {
@@ -53,7 +54,7 @@ void WordReader::forget() {
     if (filled_.size() < kBlocks) {
         std::ranges::for_each(filled_, [&](std::size_t slot) { drop(blocks_[slot]); });
     } else {
-        std::ranges::for_each(blocks_, drop);
+        std::ranges::for_each(std::span(blocks_.get(), kBlocks), drop);
     }
     filled_.clear();
 }

@@ -13,6 +13,8 @@
 #include <libdump/write/append.h>
 #include <libdump/write/record_limits.h>
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <functional>
 #include <string_view>

@@ -112,6 +112,7 @@ void row_groups_text(Output& output, query::RowList& list, const query::DumpFact
     Table table(std::move(head));
     for (const auto& group : groups) {
         std::vector<std::string> cells;
+        cells.reserve(group.values.size() + 1 + sums.size());
         for (std::size_t at = 0; at < group.values.size(); ++at) {
             cells.push_back(cell(list.group_by()[at], group.values[at]));
         }

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,7 +43,7 @@ class AtomTexts {
     static constexpr std::size_t kEntries = 1024;
     TermContext* context_;  ///< non-owning
     TermSyntax syntax_;
-    std::vector<Entry> entries_;
+    std::vector<std::unique_ptr<Entry>> entries_;  ///< made when they are used
 };
 
 }  // namespace beamdump

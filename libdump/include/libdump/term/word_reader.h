@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace beamdump {
@@ -57,14 +58,15 @@ class WordReader {
     struct Block {
         std::uint64_t begin = 0;  ///< addresses held: [begin, end)
         std::uint64_t end = 0;
-        std::array<std::uint64_t, kBlockWords> words{};
+        std::array<std::uint64_t, kBlockWords> words;  ///< as far as begin and end say
     };
 
     static std::size_t slot_of(std::uint64_t address) { return (address / kBlockBytes) % kBlocks; }
     WordStatus read_miss(std::uint64_t address, std::uint64_t& word);
 
     TermContext* context_;  ///< non-owning
-    std::vector<Block> blocks_;
+    /// Not set to 0, for there are readers that read a few words each.
+    std::unique_ptr<Block[]> blocks_;
     std::vector<std::size_t> filled_;  ///< blocks filled since the last forget(), some repeatedly
 };
 
