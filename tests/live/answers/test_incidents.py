@@ -59,8 +59,17 @@ class Incidents(unittest.TestCase):
                 self.assertTrue(found, "no finding")
                 self.assertEqual(found[0]["id"], rule)
                 self.assertIn(says, found[0]["sentence"])
+                if incident == "restart_loop":
+                    self.is_not_told_of_a_redacted_dump(dump, scratch / "redacted.beamdump")
                 if culprit != "-":
                     self.assertIn(culprit, found[0]["sentence"])
+
+    def is_not_told_of_a_redacted_dump(self, dump, redacted):
+        """Redaction hides when the restarts were."""
+        tools.expect(tools.analyze("redact", dump, "-o", redacted), 0)
+        answer = tools.analyze_json("summary", redacted)
+        self.assertNotIn("restart_loop", {finding["id"] for finding in answer["findings"]})
+        self.assertIn("restart_loop", {rule["id"] for rule in answer["findings_left_out"]})
 
     def findings(self, node, dump):
         tools.capture(node, dump, "--force")
