@@ -6,8 +6,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cerrno>
 #include <fstream>
 #include <openssl/crypto.h>
 #include <openssl/evp.h>

@@ -44,7 +44,7 @@ Packing packing_of(std::string_view start) {
 }
 
 /// A descriptor's bytes as Boost.Iostreams reads them, after those that were looked at already.
-/// A device of Boost.Iostreams can report an error only by throwing; Unpacking catches it.
+/// A device of Boost.Iostreams can report an error only by throwing; unpack() catches it.
 class DescriptorDevice : public io::source {
   public:
     DescriptorDevice(int descriptor, std::string start)
@@ -127,7 +127,7 @@ class UnpackedText {
         if (options_.key.empty()) {
             return fail(ErrorCode::kUnsupported,
                         fmt::format("{} is an encrypted crash dump: give the private key of the "
-                                    "one that its node had, with --key FILE",
+                                    "public one that it was written for, with --key FILE",
                                     name_));
         }
         return Decryption::open(options_.key, name_);
