@@ -7,6 +7,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <string_view>
+
 namespace beamdump::query {
 
 namespace {
@@ -15,8 +19,10 @@ namespace {
 /// ejabberd have 400 processes.
 constexpr std::uint64_t kManyOfAKind = 1000;
 constexpr std::uint64_t kMostOfThem = 50;
-/// What all processes have that were spawned with a fun: it tells nothing of what they are for.
-constexpr std::string_view kAnyFun = "erlang:apply/2";
+/// What all processes have that were spawned with a fun, or by proc_lib, of which a crash dump does
+/// not tell what it started: it tells nothing of what they are for.
+constexpr std::array<std::string_view, 3> kOfAnyPurpose = {"erlang:apply/2", "proc_lib:init_p/3",
+                                                           "proc_lib:init_p/5"};
 
 /// The function that most processes with that initial call are in.
 Result<std::optional<GroupLine>> most_are_in(NodeFacts& facts, const std::string& initial_call) {
@@ -40,7 +46,8 @@ Result<RuleAnswer> process_kind_rule(NodeFacts& facts) {
         return answer;
     }
     const auto name = mfa_text(facts.dump(), *scan->kind).value_or("?");
-    ASSIGN_OR_RETURN(const auto place, name == kAnyFun ? most_are_in(facts, name) : std::nullopt);
+    const bool tells_nothing = std::ranges::find(kOfAnyPurpose, name) != kOfAnyPurpose.end();
+    ASSIGN_OR_RETURN(const auto place, tells_nothing ? most_are_in(facts, name) : std::nullopt);
     Finding finding;
     finding.sentence = fmt::format(
         "{} of {} processes ({}%) are of one kind, {}{}, with {}.",
