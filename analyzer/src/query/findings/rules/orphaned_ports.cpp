@@ -11,6 +11,9 @@ namespace beamdump::query {
 
 namespace {
 
+/// Of ports without queued data: that of a process that has just exited is there for a moment.
+constexpr std::uint64_t kManyEmpty = 10;
+
 struct Ports {
     std::uint64_t count = 0;
     std::uint64_t queued_bytes = 0;
@@ -37,7 +40,7 @@ Result<RuleAnswer> orphaned_ports_rule(NodeFacts& facts) {
     }));
     RuleAnswer answer;
     answer.left_out = facts.text_cut_off();
-    if (orphaned.count > 0) {
+    if (orphaned.queued_bytes > 0 || orphaned.count >= kManyEmpty) {
         Finding finding;
         finding.sentence =
             fmt::format("{} {} of a process that does not exist, with {} queued.",
