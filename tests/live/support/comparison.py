@@ -119,7 +119,9 @@ def compare(captured, before, told, facts=COMPARED, also=lambda pid, asked: ()):
         # Hibernation costs no reductions: on OTP 29, the VM's own processes hibernate after a minute.
         went_to_sleep = (asked["current_function"] == HIBERNATED and
                          process.get("current_function") != HIBERNATED)
-        if (process.get("void_reason") or went_to_sleep or
+        # Reductions are counted when it stops.
+        woke_up = (process.get("status") == "waiting" and asked["status"] in ("running", "runnable"))
+        if (process.get("void_reason") or went_to_sleep or woke_up or
                 not 0 <= ran <= ASKING_COSTS_REDUCTIONS):
             result.left_out.append(
                 f"{pid} {asked['registered_name']} ran {ran} reductions, "
