@@ -6,6 +6,7 @@
 #include <libdump/base/amount_text.h>
 #include <libdump/base/return_if_error.h>
 #include <libdump/model/node_scheme.h>
+#include <libdump/model/redaction.h>
 #include <libdump/term/term_scheme.h>
 
 #include <fmt/format.h>
@@ -105,6 +106,11 @@ Result<RuleAnswer> restart_loop_rule(NodeFacts& facts) {
         return fail(ErrorCode::kNotFound,
                     "a crash dump does not tell which processes are supervisors");
     }
+    ASSIGN_OR_RETURN(const auto redaction, redaction_of(facts.dump().reader()));
+    if (redaction) {
+        return fail(ErrorCode::kNotFound,
+                    "the dump is redacted: the states of supervisors may be hidden");
+    }
     const auto& node = facts.dump().node();
     const auto& capture = facts.dump().capture();
     if (!node.has_boot_us() || !capture.has_started_us()) {
@@ -114,7 +120,6 @@ Result<RuleAnswer> restart_loop_rule(NodeFacts& facts) {
     const auto now = kMonotonicBegin + (capture.started_us() - node.boot_us()) / kMicroseconds;
     ASSIGN_OR_RETURN(const auto* scan, facts.processes());
     std::vector<Restarts> looping;
-    bool hidden = false;
     ASSIGN_OR_RETURN(
         const auto read,
         visit_processes(
@@ -122,13 +127,7 @@ Result<RuleAnswer> restart_loop_rule(NodeFacts& facts) {
             [&](OpenedProcess& process) -> Result<void> {
                 ASSIGN_OR_RETURN(const auto state, behaviour_state(facts.dump(), process));
                 auto restarts = state ? SupervisorState(process).read(state->word) : std::nullopt;
-                if (!restarts || restarts->count < kManyRestarts) {
-                    return {};
-                }
-                // Redaction leaves zeros in place of numbers; a node's seconds are negative for its
-                // first 18 years.
-                hidden = hidden || restarts->last >= 0;
-                if (restarts->last < 0 &&
+                if (restarts && restarts->count >= kManyRestarts &&
                     now - restarts->last <= restarts->period + kRecentSeconds) {
                     restarts->line = process.line;
                     looping.push_back(std::move(*restarts));
@@ -137,9 +136,7 @@ Result<RuleAnswer> restart_loop_rule(NodeFacts& facts) {
             }));
     facts.tell_read(read);
     RuleAnswer answer;
-    if (hidden) {
-        answer.left_out = "when supervisors restarted their children is hidden in the dump";
-    } else if (!scan->supervisors.all()) {
+    if (!scan->supervisors.all()) {
         answer.left_out = fmt::format("the restarts of {} of {} supervisors were looked at",
                                       count_text(scan->supervisors.rows.size()),
                                       count_text(scan->supervisors.count));
