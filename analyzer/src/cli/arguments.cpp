@@ -101,8 +101,7 @@ void add_common_options(CLI::App& command, Request& request) {
     const bool taken = command.get_option_no_throw("--key") != nullptr;
     command
         .add_option(taken ? "--private-key" : "--key,--private-key", request.key,
-                    "The private key (PEM) of the public one that an encrypted crash dump was "
-                    "written with")
+                    "Private key (PEM) of an encrypted crash dump")
         ->option_text("FILE");
     command.add_flag_callback(
         "--no-cache", [&request] { request.cache = false; },

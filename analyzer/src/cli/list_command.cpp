@@ -29,20 +29,12 @@ class ListCommand final : public Command {
                "--sort", query_.sort,
                fmt::format("A field: {} (default), or another of those of --filter", spec_.sort))
             ->option_text("FIELD");
-        app.add_option("--filter", query_.filters,
-                       fmt::format("Only {} with TEXT in a field; FIELD=TEXT matches one field: "
-                                   "{}. Repeatable; all filters must match",
-                                   spec_.texts.things, fields))
-            ->type_size(1)
-            ->allow_extra_args(false)
-            ->option_text("TEXT");
-        app.add_option("--group-by", query_.group_by,
-                       "Count by the values of these fields, with sums of amounts, the largest "
-                       "group first; --sort by an amount sorts by its sums")
-            ->delimiter(',')
-            ->type_size(1)
-            ->allow_extra_args(false)
-            ->option_text("FIELD[,FIELD]");
+        add_filter(app, query_.filters,
+                   fmt::format("Only {} with TEXT in a field; FIELD=TEXT matches one field: {}",
+                               spec_.texts.things, fields));
+        add_group_by(app, query_.group_by,
+                     "Count by the values of these fields, with sums of amounts, the largest group "
+                     "first; --sort by an amount sorts by its sums");
         add_count(app, "--limit", query_.limit, "Show at most N (0: all; default 20)");
         add_answer(app, answer_);
     }

@@ -109,6 +109,14 @@ void add_filter(CLI::App& app, std::vector<std::string>& filters, const std::str
         ->option_text("TEXT");
 }
 
+void add_group_by(CLI::App& app, std::vector<std::string>& fields, const std::string& description) {
+    app.add_option("--group-by", fields, description)
+        ->delimiter(',')
+        ->type_size(1)
+        ->allow_extra_args(false)
+        ->option_text("FIELD[,FIELD]");
+}
+
 void add_limits(CLI::App& app, InputLimits& limits) {
     add_size(app, "--max-memory", limits.memory,
              "Memory limit for data that grows with the dump (default 1GiB): larger tables go to "

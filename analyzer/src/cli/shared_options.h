@@ -41,6 +41,8 @@ CLI::Option* add_size(CLI::App& app, const std::string& name, std::uint64_t& siz
                       const std::string& description);
 /// --filter TEXT, repeatable. `what`: "Only modules whose name contains TEXT".
 void add_filter(CLI::App& app, std::vector<std::string>& filters, const std::string& what);
+/// --group-by FIELD[,FIELD]
+void add_group_by(CLI::App& app, std::vector<std::string>& fields, const std::string& description);
 /// --max-memory and --max-temporary
 void add_limits(CLI::App& app, InputLimits& limits);
 /// --findings

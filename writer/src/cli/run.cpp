@@ -147,8 +147,8 @@ Result<void> sample(Options& options, program::Streams& streams, const TakeSampl
 /// Looks at what is left to this program before anything of it grows.
 Result<void> plan(Options& options, const program::Streams& streams) {
     if (const auto own = target::HeadRoom::of(::getpid())) {
-        // --memory says that by itself, but not of a --level or --threads that it takes the place
-        // of.
+        // --memory is known to mean one thread and level 1; that it overrides a --level or
+        // --threads of the same command line is said.
         const bool asked_for = options.memory.has_value() && !options.effort_given;
         RETURN_IF_ERROR(plan_memory(options, *own));
         if (options.small && !asked_for && !options.quiet && !options.check &&

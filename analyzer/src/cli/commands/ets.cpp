@@ -28,23 +28,15 @@ class EtsCommand final : public Command {
         app.add_option("--sort", sort_,
                        "Tables by memory (default), size or name; rows by size, else as stored")
             ->option_text("ORDER");
-        app.add_option(
-               "--filter", filters_,
-               "Only tables with TEXT in a field; FIELD=TEXT matches one field: id, name, owner, "
-               "type or protection. Repeatable; all filters must match")
-            ->type_size(1)
-            ->allow_extra_args(false)
-            ->option_text("TEXT");
+        add_filter(
+            app, filters_,
+            "Only tables with TEXT in a field; FIELD=TEXT matches one field: id, name, owner, "
+            "type or protection");
         app.add_option("--key", rows_.key, "Only rows whose key prints as TEXT")
             ->option_text("TEXT");
-        app.add_option(
-               "--group-by", groups_.group_by,
-               "Count the rows of TABLE by key (its text, digits as N), shape or size, with "
-               "sums of words; --sort words sorts by these")
-            ->delimiter(',')
-            ->type_size(1)
-            ->allow_extra_args(false)
-            ->option_text("FIELD[,FIELD]");
+        add_group_by(app, groups_.group_by,
+                     "Count the rows of TABLE by key (its text, digits as N), shape or size, with "
+                     "sums of words; --sort words sorts by these");
         add_count(app, "--limit", query_.limit, "Show at most N (0: all; default 20)");
         add_term_bytes(app, rows_.term_bytes, answer_, "row");
         terms_.add(app);

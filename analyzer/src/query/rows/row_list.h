@@ -85,7 +85,7 @@ class RowList {
     [[nodiscard]] std::span<const Column> columns() const { return columns_; }
     [[nodiscard]] std::uint64_t total() const { return total_; }        ///< rows added
     [[nodiscard]] std::uint64_t matching() const { return matching_; }  ///< that pass the filters
-    /// Where no row passes the filters, those that would if capital letters did not matter.
+    /// Where no row passes the filters, those that would if case were ignored.
     [[nodiscard]] std::uint64_t matching_in_other_case() const { return in_other_case_; }
     /// How many rows that pass the filters have each text in the column to count by.
     [[nodiscard]] const std::map<std::string, std::uint64_t>& counts() const { return counts_; }

@@ -60,7 +60,7 @@ void print_why_none(Output& output, const query::RowList& list, const query::Dum
     } else if (list.matching() == 0) {
         print_no_match(output, list.total(), texts.things);
         if (const auto others = list.matching_in_other_case(); others != 0) {
-            output.print("with other capital or small letters {} would\n", count_text(others));
+            output.print("ignoring case, {} would match\n", count_text(others));
         }
     }
 }

@@ -126,8 +126,8 @@ class UnpackedText {
     Result<std::optional<Decryption>> decryption() {
         if (options_.key.empty()) {
             return fail(ErrorCode::kUnsupported,
-                        fmt::format("{} is an encrypted crash dump: give the private key of the "
-                                    "public one that it was written for, with --key FILE",
+                        fmt::format("{} is an encrypted crash dump: give the private key with "
+                                    "--key FILE",
                                     name_));
         }
         return Decryption::open(options_.key, name_);
