@@ -1,8 +1,8 @@
-# Checks every #include "..." and <libdump/...> against the table of who may see whom.
+# Checks every #include of the project's own headers against the table of who may see whom.
 # Run as: cmake -DROOT=<checkout> -P check_includes.cmake
 #
-# Include forms: libdump's public headers are <libdump/FOLDER/NAME.h> ("libdump/..." is the same
-# file and refused, one spelling only); inside writer and analyzer, "FOLDER/NAME.h" below src/.
+# Every header has one spelling: <FOLDER/.../NAME.h> from the root for what programs share (libdump,
+# libvm, libsample, program, manual), "FOLDER/NAME.h" below src/ inside a program.
 
 function(check folder pattern)
   # ARGN: the include prefixes this folder may use.
@@ -24,113 +24,108 @@ function(check folder pattern)
   endforeach()
 endfunction()
 
-# libdump, from the bottom up. records.pb.h is generated from schemas/records.proto.
-foreach(half include/libdump src)
-  check(libdump/${half}/base   "libdump/" libdump/base/)
-  check(libdump/${half}/text   "libdump/" libdump/base/ libdump/text/)
-  check(libdump/${half}/profile "libdump/" libdump/base/ libdump/text/ libdump/format/ libdump/profile/)
-  check(libdump/${half}/format "libdump/" libdump/base/ libdump/format/)
-  check(libdump/${half}/coding "libdump/" libdump/base/ libdump/format/ libdump/coding/)
-  check(libdump/${half}/write  "libdump/" libdump/base/ libdump/format/ libdump/coding/ libdump/write/)
-  check(libdump/${half}/read   "libdump/" libdump/base/ libdump/format/ libdump/coding/ libdump/read/)
-  check(libdump/${half}/term   "libdump/" libdump/base/ libdump/format/ libdump/term/)
-  check(libdump/${half}/beam   "libdump/" libdump/base/ libdump/format/ libdump/term/ libdump/beam/)
-  check(libdump/${half}/heap   "libdump/" libdump/base/ libdump/format/ libdump/term/ libdump/heap/)
-  check(libdump/${half}/redact "libdump/" libdump/base/ libdump/format/ libdump/term/
-        libdump/write/ libdump/redact/)
-  check(libdump/${half}/rewrite "libdump/" libdump/base/ libdump/format/ libdump/write/
-        libdump/read/ libdump/redact/ libdump/rewrite/)
-  check(libdump/${half}/crash/text   "libdump/" libdump/base/ libdump/format/ libdump/crash/text/)
-  check(libdump/${half}/crash/import "libdump/" libdump/base/ libdump/format/ libdump/write/
-        libdump/term/ libdump/crash/text/ libdump/crash/import/)
-  check(libdump/${half}/model  "libdump/" libdump/base/ libdump/format/ libdump/read/
-        libdump/term/ libdump/model/)
-  check(libdump/${half}/crash/open   "libdump/" libdump/base/ libdump/term/ libdump/model/
-        libdump/crash/import/ libdump/crash/open/)
-  check(libdump/${half}/crash/cache  "libdump/" libdump/base/ libdump/format/ libdump/read/
-        libdump/model/ libdump/crash/text/ libdump/crash/import/ libdump/crash/cache/)
-  check(libdump/${half}/crash/export "libdump/" libdump/base/ libdump/format/ libdump/read/
-        libdump/term/ libdump/heap/ libdump/model/ libdump/crash/export/)
+# room(ROOT_FOLDER ROOM SEEN...): the folder ROOT_FOLDER/ROOM sees itself, and SEEN of ROOT_FOLDER.
+function(room top name)
+  set(seen ${top}/${name}/)
+  foreach(other IN LISTS ARGN)
+    list(APPEND seen ${top}/${other})
+  endforeach()
+  check(${top}/${name} "${top}/" ${seen})
+endfunction()
+
+# What each tree sees of the others. records.pb.h is generated from schemas/records.proto.
+set(trees "(libdump|libvm|libsample|program|manual|writer|analyzer|layout|sampler|tests)/")
+check(libdump   "${trees}" libdump/)
+check(manual    "${trees}" manual/ libdump/base/)
+check(libvm     "${trees}" libvm/ libdump/base/ libdump/format/ libdump/term/)
+check(libsample "${trees}" libsample/ libvm/ libdump/base/ libdump/text/ libdump/profile/ libdump/term/)
+check(program   "${trees}" program/ manual/ libvm/target/ libdump/base/)
+# The writer never reads dumps, the analyzer never writes them, but for those that `crash` makes of
+# crash dumps, and those that `rewrite` makes of others.
+check(writer    "${trees}" program/ manual/ libvm/ libsample/profile/sample_node\\.h libdump/base/ libdump/profile/
+      libdump/format/ libdump/coding/ libdump/write/ libdump/redact/)
+check(analyzer  "${trees}" manual/ libdump/base/ libdump/text/ libdump/profile/ libdump/format/ libdump/read/
+      libdump/term/ libdump/heap/ libdump/model/ libdump/beam/ libdump/crash/ libdump/redact/ libdump/rewrite/)
+check(layout    "${trees}" manual/ libvm/target/ libvm/fit/layout_ libdump/base/)
+check(sampler   "${trees}" program/ manual/ libsample/ libvm/memory/ libvm/target/ libvm/beam/ libvm/nodes/
+      libdump/base/ libdump/text/ libdump/profile/ libdump/format/ libdump/term/)
+foreach(tree libdump libvm libsample program manual writer analyzer layout sampler)
+  check(${tree} "\\.\\./" "<none>")
 endforeach()
 
-# A module's private headers are "ROOM/NAME.h" below src/, and nobody else's.
-set(folders "(base|profile|format|coding|write|read|term|beam|redact|rewrite|heap|crash|model)/")
-foreach(module base profile format coding write read term beam redact rewrite heap model)
-  check(libdump/src/${module} "${folders}" ${module}/)
-endforeach()
+# libdump, from the bottom up.
+room(libdump base)
+room(libdump text    base/)
+room(libdump format  base/)
+room(libdump profile base/ text/ format/)
+room(libdump coding  base/ format/)
+room(libdump write   base/ format/ coding/)
+room(libdump read    base/ format/ coding/)
+room(libdump term    base/ format/)
+room(libdump beam    base/ term/)
+room(libdump heap    base/ term/)
+room(libdump redact  base/ format/ term/ write/)
+room(libdump rewrite base/ write/ read/dump_reader redact/)
+room(libdump model   base/ format/ read/dump_reader term/)
+room(libdump crash/text   base/ format/)
+room(libdump crash/import base/ format/ write/ term/ crash/text/)
+room(libdump crash/open   base/ term/ model/ crash/import/)
+room(libdump crash/cache  base/ model/ crash/text/ crash/import/)
+room(libdump crash/export base/ format/ term/ heap/ model/)
 
 # Inside read: file <- frames <- recovery <- (the reader of a dump).
-check(libdump/src/read/file     "read/" read/file/)
-check(libdump/src/read/frames   "read/" read/file/ read/frames/)
-check(libdump/src/read/recovery "read/" read/file/ read/frames/ read/recovery/)
+check(libdump/read/file   "libdump/read/" libdump/read/file/)
+check(libdump/read/frames "libdump/read/recovery/" "<none>")
 
 # Inside crash: text <- import, in that words <- heap <- records <- convert; open, which lets a model
 # read terms from the text, sees import from outside; in export, which writes such a text of any
 # dump, terms <- sections.
-check(libdump/src/crash/text           "${folders}" crash/text/)
-check(libdump/src/crash/import         "${folders}" crash/text/ crash/import/)
-check(libdump/src/crash/import/words   "crash/" crash/text/ crash/import/words/)
-check(libdump/src/crash/import/heap    "crash/" crash/text/ crash/import/words/ crash/import/heap/)
-check(libdump/src/crash/import/records "crash/" crash/text/ crash/import/words/ crash/import/heap/
-      crash/import/records/)
-check(libdump/src/crash/open            "${folders}" crash/open/)
-check(libdump/src/crash/cache           "${folders}" crash/cache/)
-check(libdump/src/crash/export          "${folders}" crash/export/)
-check(libdump/src/crash/export/terms    "crash/" crash/export/terms/)
-check(libdump/src/crash/export/sections "crash/" crash/export/terms/ crash/export/sections/)
+check(libdump/crash/import/words   "libdump/crash/import/" libdump/crash/import/words/)
+check(libdump/crash/import/heap    "libdump/crash/import/records/" "<none>")
+check(libdump/crash/export/terms   "libdump/crash/export/" libdump/crash/export/terms/)
 
-# The programs: the writer never reads dumps, the analyzer never writes them, but for those that
-# `crash` makes of crash dumps, and those that `rewrite` makes of others.
-check(writer   "libdump/" libdump/base/ libdump/profile/ libdump/format/ libdump/coding/ libdump/term/
-      libdump/write/ libdump/redact/)
-check(analyzer "libdump/" libdump/base/ libdump/text/ libdump/profile/ libdump/format/ libdump/read/
-      libdump/term/ libdump/heap/ libdump/model/ libdump/beam/ libdump/crash/ libdump/redact/ libdump/rewrite/)
-check(layout   "libdump/" libdump/base/)
-check(sampler  "libdump/" libdump/base/ libdump/text/ libdump/profile/ libdump/format/ libdump/term/)
-check(manual   "libdump/" libdump/base/)
-
-# Nothing reaches out of its own tree by a relative or rooted path.
-foreach(part libdump manual writer analyzer layout sampler)
-  check(${part} "(\\.\\./|writer/|analyzer/|layout/|sampler/|tests/)" "<none>")
-endforeach()
-
-# Inside the writer: memory <- target <- beam <- nodes, fit <- capture <- check <- cli, and
-# target <- program <- cli.
-set(folders "(memory|target|program|beam|nodes|fit|capture|check|cli)/")
-check(writer/src/memory  "${folders}" memory/)
-check(writer/src/target  "${folders}" memory/ target/)
-check(writer/src/program "${folders}" target/ program/)
-check(writer/src/beam    "${folders}" memory/ target/ beam/)
-check(writer/src/nodes   "${folders}" memory/ target/ beam/ nodes/)
-check(writer/src/fit     "${folders}" memory/ target/ beam/ fit/)
-check(writer/src/capture "${folders}" memory/ target/ beam/ nodes/ fit/ capture/)
-check(writer/src/check   "${folders}" memory/ target/ beam/ nodes/ fit/ capture/ check/)
-check(writer/src/cli     "${folders}" memory/ target/ program/ beam/ nodes/ fit/ capture/ check/ cli/)
+# libvm: memory <- target <- beam <- nodes, fit.
+room(libvm memory)
+room(libvm target memory/)
+room(libvm beam   memory/ target/)
+room(libvm nodes  memory/ target/ beam/)
+room(libvm fit    memory/ target/ beam/)
 
 # Inside target: process <- image <- core, and process <- stop <- twin.
-check(writer/src/target/process "target/" target/process/)
-check(writer/src/target/image   "target/" target/process/ target/image/)
-check(writer/src/target/core    "target/" target/process/ target/image/ target/core/ target/target\\.h)
-check(writer/src/target/stop    "target/" target/process/ target/stop/)
-check(writer/src/target/twin    "target/" target/process/ target/image/ target/stop/ target/twin/)
-
-# Inside capture: secrets <- copy <- (the session of a capture) <- modes.
-check(writer/src/capture/secrets "capture/" capture/secrets/)
-check(writer/src/capture/copy    "capture/" capture/secrets/ capture/copy/)
+room(libvm/target process)
+room(libvm/target image process/)
+room(libvm/target core  process/ image/ target\\.h)
+room(libvm/target stop  process/)
+room(libvm/target twin  process/ image/ stop/)
 
 # Inside beam: layout <- vm <- tables <- search <- locate, and tables <- processes <- checks,
-# processes <- ets.
-check(writer/src/beam/layout    "beam/" beam/layout/)
-check(writer/src/beam/vm        "beam/" beam/layout/ beam/vm/)
-check(writer/src/beam/tables    "beam/" beam/layout/ beam/vm/ beam/tables/)
-check(writer/src/beam/search    "beam/" beam/layout/ beam/vm/ beam/tables/ beam/search/)
-check(writer/src/beam/locate    "beam/" beam/layout/ beam/vm/ beam/tables/ beam/search/ beam/locate/)
-check(writer/src/beam/processes "beam/" beam/layout/ beam/vm/ beam/tables/ beam/processes/)
-check(writer/src/beam/activity  "beam/" beam/layout/ beam/vm/ beam/tables/ beam/ets/ beam/activity/)
-check(writer/src/beam/allocators "beam/" beam/layout/ beam/vm/ beam/tables/ beam/allocators/)
-check(writer/src/beam/collections "beam/" beam/layout/ beam/vm/ beam/tables/ beam/processes/ beam/allocators/ beam/activity/ beam/collections/)
-check(writer/src/beam/ets       "beam/" beam/layout/ beam/vm/ beam/tables/ beam/processes/ beam/ets/)
-check(writer/src/beam/checks    "beam/" beam/layout/ beam/vm/ beam/tables/ beam/processes/ beam/checks/)
+# processes <- ets <- activity, processes <- collections.
+room(libvm/beam layout)
+room(libvm/beam vm          layout/)
+room(libvm/beam tables      layout/ vm/)
+room(libvm/beam search      layout/ vm/ tables/)
+room(libvm/beam locate      layout/ vm/ search/)
+room(libvm/beam processes   layout/ vm/ tables/)
+room(libvm/beam checks      layout/ tables/ processes/)
+room(libvm/beam allocators  layout/ vm/ tables/)
+room(libvm/beam collections layout/ processes/ allocators/)
+room(libvm/beam ets         layout/ vm/ tables/ processes/)
+room(libvm/beam activity    layout/ vm/ tables/ ets/)
+
+# libsample: node, events <- stack, native <- profile.
+room(libsample node)
+room(libsample events)
+room(libsample stack   node/ events/)
+room(libsample native  events/)
+room(libsample profile node/ events/ stack/ native/)
+
+# Inside the writer: capture <- check <- cli; inside capture, secrets <- copy <- (the session of a
+# capture) <- modes.
+set(folders "(capture|check|cli)/")
+check(writer/src/capture "${folders}" capture/)
+check(writer/src/check   "${folders}" capture/ check/)
+check(writer/src/capture/secrets "capture/" capture/secrets/)
+check(writer/src/capture/copy    "capture/" capture/secrets/ capture/copy/)
 
 # Inside the analyzer: query knows no renderer, render knows no dump; input alone knows that there is
 # more than one kind of file with a dump in it. Exports are no dumps: query/exported reads them back,
@@ -139,7 +134,6 @@ set(folders "(input|query|render|cli)/")
 check(analyzer/src/input      "${folders}" input/)
 check(analyzer/src/query      "${folders}" query/)
 check(analyzer/src/render     "${folders}" query/ render/)
-check(analyzer/src/cli        "${folders}" input/ query/ render/ cli/)
 check(analyzer/src/query/exported "(libdump|query)/" libdump/base/ query/exported/ query/node/
       query/tables/ query/things/)
 file(GLOB rooms RELATIVE "${ROOT}" "${ROOT}/analyzer/src/input" "${ROOT}/analyzer/src/render"
@@ -149,29 +143,24 @@ foreach(room IN LISTS rooms)
   check(${room} "query/exported/" "<none>")
 endforeach()
 
-# Inside the layout tool: file <- dwarf <- extract, file <- diff, all <- cli. Its cli alone uses the
-# writer, from below: what opens nodes and cores and tries a layout on them, never a capture.
-set(folders "(file|dwarf|extract|diff|cli|memory|target|beam|fit|capture|check)/")
+# Inside the layout tool: file <- dwarf <- extract, file <- diff, all <- cli, which alone opens nodes and
+# cores and tries a layout on them.
+set(folders "(file|dwarf|extract|diff|cli)/")
 check(layout/src/file    "${folders}" file/)
 check(layout/src/dwarf   "${folders}" file/ dwarf/)
 check(layout/src/extract "${folders}" file/ dwarf/ extract/)
 check(layout/src/diff    "${folders}" file/ diff/)
-check(layout/src/cli     "${folders}" file/ dwarf/ extract/ diff/ cli/ target/ beam/ fit/layout_)
+foreach(room file dwarf extract diff)
+  check(layout/src/${room} "libvm/" "<none>")
+endforeach()
 
-# Inside the sampler: node, events <- stack, native <- stacks, top, profile <- alloc, calls, waits; these <- show <- screen <- command, on
-# the writer's rooms below its captures.
-set(writer "(memory|target|beam)/")
-set(folders "(node|events|stack|stacks|profile|alloc|calls|waits|top|screen|show|command|memory|target|program|beam|nodes|fit|capture|check|cli)/")
-check(sampler/src/node    "${folders}" ${writer} fit/layout_check\\.h node/)
-check(sampler/src/events  "${folders}" ${writer} events/)
-check(sampler/src/stack   "${folders}" ${writer} node/ events/ stack/)
-check(sampler/src/native  "${folders}" ${writer} events/ native/)
-check(sampler/src/stacks  "${folders}" ${writer} node/ events/ stack/ native/ stacks/)
-check(sampler/src/profile "${folders}" ${writer} node/ events/ stack/ native/ profile/)
-check(sampler/src/alloc   "${folders}" ${writer} node/ events/ stack/ native/ profile/ alloc/)
-check(sampler/src/calls   "${folders}" ${writer} node/ events/ stack/ native/ profile/ calls/)
-check(sampler/src/waits   "${folders}" ${writer} node/ stack/ profile/ waits/)
-check(sampler/src/top     "${folders}" ${writer} node/ events/ stack/ top/)
-check(sampler/src/show    "${folders}" stack/ stacks/ alloc/ calls/ waits/ top/ show/)
+# Inside the sampler: stacks, alloc, calls, waits, top <- show <- screen <- command.
+set(folders "(stacks|alloc|calls|waits|top|screen|show|command)/")
+foreach(room stacks alloc calls waits top)
+  check(sampler/src/${room} "${folders}" ${room}/)
+endforeach()
+check(sampler/src/show    "${folders}" stacks/ alloc/ calls/ waits/ top/ show/)
 check(sampler/src/screen  "${folders}" top/ show/ screen/)
-check(sampler/src/command "${folders}" ${writer} program/ nodes/ node/ stacks/ profile/ alloc/ calls/ waits/ top/ screen/ show/ command/)
+foreach(room show screen)
+  check(sampler/src/${room} "libvm/" "<none>")
+endforeach()

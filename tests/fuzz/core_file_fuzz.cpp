@@ -2,9 +2,10 @@
 // The files that the core names are not opened.
 
 #include "support/memory_file.h"
-#include "target/core/core_arguments.h"
-#include "target/core/core_file.h"
-#include "target/core/core_memory.h"
+
+#include <libvm/target/core/core_arguments.h>
+#include <libvm/target/core/core_file.h>
+#include <libvm/target/core/core_memory.h>
 
 #include <cstdint>
 #include <cstdlib>

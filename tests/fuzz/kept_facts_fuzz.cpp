@@ -3,12 +3,12 @@
 //
 // Input: changes of eight bytes each: a value (1), unused (3), where (4).
 
-#include "crash/cache/facts_dump.h"
 #include "support/memory_file.h"
 #include "support/memory_sink.h"
 #include "unit/crash/converted.h"
 
 #include <libdump/base/bytes.h>
+#include <libdump/crash/cache/facts_dump.h>
 #include <libdump/write/dump_writer.h>
 
 #include <cstdlib>

@@ -1,11 +1,11 @@
 #pragma once
 
 #include "support/memory_sink.h"
-#include "write/frame_compressor.h"
-#include "write/seek_table_builder.h"
 
 #include <libdump/base/bytes.h>
 #include <libdump/format/format.h>
+#include <libdump/write/frame_compressor.h>
+#include <libdump/write/seek_table_builder.h>
 
 #include <xxhash.h>
 

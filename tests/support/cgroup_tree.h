@@ -1,7 +1,8 @@
 #pragma once
 
 #include "support/temporary_directory.h"
-#include "target/process/head_room.h"
+
+#include <libvm/target/process/head_room.h>
 
 #include <filesystem>
 #include <fstream>

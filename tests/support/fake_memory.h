@@ -1,7 +1,7 @@
 #pragma once
 
-#include "memory/memory_source.h"
-#include "memory/present_pages.h"
+#include <libvm/memory/memory_source.h>
+#include <libvm/memory/present_pages.h>
 
 #include <fmt/format.h>
 

@@ -198,7 +198,7 @@ class Version(unittest.TestCase):
         layouts = sorted(path.stem.removeprefix("otp-") for path in
                          (FORMATS.parents[1] / "schemas" / "layouts").glob("otp-*.json"))
         self.assertIn(f"Layouts: OTP {', '.join(layouts)},", told)
-        format_h = (FORMATS.parents[1] / "libdump/include/libdump/format/format.h").read_text()
+        format_h = (FORMATS.parents[1] / "libdump/format/format.h").read_text()
         major, minor = (re.search(rf"k{part}Version = (\d+);", format_h)[1] for part in ("Major", "Minor"))
         self.assertIn(f"Writes dumps of format {major}.{minor}.", told)
         told = piped("--version").stdout

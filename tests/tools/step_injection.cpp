@@ -2,11 +2,11 @@
 // borrowed thread, the reaper, the twin, and the reaper again execute so many instructions each,
 // and ends abruptly. Prints how many were executed, and whether the thread ended or blocked at the
 // next.
-#include "target/process/clock.h"
-#include "target/process/proc_directory.h"
-#include "target/stop/thread_stop.h"
-#include "target/twin/injection.h"
-#include "target/twin/injection_ptrace.h"
+#include <libvm/target/process/clock.h>
+#include <libvm/target/process/proc_directory.h>
+#include <libvm/target/stop/thread_stop.h>
+#include <libvm/target/twin/injection.h>
+#include <libvm/target/twin/injection_ptrace.h>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>

@@ -1,9 +1,9 @@
 // Makes twins of a process, reads them and removes them; prints one JSON object a twin.
-#include "memory/pagemap.h"
-#include "memory/process_memory.h"
-#include "target/image/mappings.h"
-#include "target/stop/thread_stop.h"
-#include "target/twin/twin.h"
+#include <libvm/memory/pagemap.h>
+#include <libvm/memory/process_memory.h>
+#include <libvm/target/image/mappings.h>
+#include <libvm/target/stop/thread_stop.h>
+#include <libvm/target/twin/twin.h>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>

@@ -6,15 +6,15 @@
 #include <libdump/base/nearest.h>
 #include <libdump/base/return_if_error.h>
 #include <libdump/format/format.h>
+#include <manual/fitted_help.h>
+#include <manual/generate.h>
+#include <manual/usage_error.h>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <filesystem>
-#include <manual/fitted_help.h>
-#include <manual/generate.h>
-#include <manual/usage_error.h>
 #include <map>
 #include <span>
 #include <string_view>

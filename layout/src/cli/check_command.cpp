@@ -1,12 +1,12 @@
 #include "cli/check_command.h"
 
 #include "file/text_file.h"
-#include "fit/layout_text.h"
-#include "target/core/core_target.h"
-#include "target/live_target.h"
 
 #include <libdump/base/return_if_error.h>
 #include <libdump/base/terminal_text.h>
+#include <libvm/fit/layout_text.h>
+#include <libvm/target/core/core_target.h>
+#include <libvm/target/live_target.h>
 
 #include <fmt/format.h>
 

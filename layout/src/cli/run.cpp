@@ -6,14 +6,14 @@
 
 #include <libdump/base/error.h>
 #include <libdump/base/terminal_text.h>
+#include <manual/fitted_help.h>
+#include <manual/generate.h>
+#include <manual/usage_error.h>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <manual/fitted_help.h>
-#include <manual/generate.h>
-#include <manual/usage_error.h>
 
 namespace beamdump::layout {
 namespace {

@@ -1,11 +1,11 @@
 #include "alloc/collect_alloc.h"
 
 #include "alloc/collection_events.h"
-#include "profile/node_events.h"
-#include "profile/sample_stacks.h"
-#include "target/process/clock.h"
 
 #include <libdump/base/return_if_error.h>
+#include <libsample/profile/node_events.h>
+#include <libsample/profile/sample_stacks.h>
+#include <libvm/target/process/clock.h>
 
 #include <algorithm>
 #include <bit>

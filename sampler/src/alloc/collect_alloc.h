@@ -1,7 +1,8 @@
 #pragma once
 
 #include "alloc/heap_tops.h"
-#include "node/observed_node.h"
+
+#include <libsample/node/observed_node.h>
 
 #include <atomic>
 #include <chrono>

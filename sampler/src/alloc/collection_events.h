@@ -1,7 +1,7 @@
 #pragma once
 
-#include "node/observed_node.h"
-#include "profile/node_events.h"
+#include <libsample/node/observed_node.h>
+#include <libsample/profile/node_events.h>
 
 #include <cstdint>
 #include <functional>

@@ -1,6 +1,6 @@
 #include "alloc/collection_places.h"
 
-#include "stack/process_stacks.h"
+#include <libsample/stack/process_stacks.h>
 
 #include <algorithm>
 #include <cstring>

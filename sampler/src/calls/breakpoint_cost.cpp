@@ -1,8 +1,7 @@
 #include "calls/breakpoint_cost.h"
 
-#include "events/thread_event.h"
-
 #include <libdump/base/return_if_error.h>
+#include <libsample/events/thread_event.h>
 
 #include <algorithm>
 #include <limits>

@@ -1,7 +1,8 @@
 #pragma once
 
 #include "calls/call_words.h"
-#include "profile/call_rate.h"
+
+#include <libsample/profile/call_rate.h>
 
 #include <cstdint>
 #include <map>

@@ -3,11 +3,11 @@
 #include "calls/breakpoint_cost.h"
 #include "calls/call_counts.h"
 #include "calls/word_windows.h"
-#include "profile/call_windows.h"
-#include "target/process/clock.h"
 
 #include <libdump/base/return_if_error.h>
 #include <libdump/base/terminal_text.h>
+#include <libsample/profile/call_windows.h>
+#include <libvm/target/process/clock.h>
 
 #include <fmt/format.h>
 

@@ -1,10 +1,9 @@
 #include "calls/named_function.h"
 
-#include "beam/tables/node_tables.h"
-
 #include <libdump/base/decimal.h>
 #include <libdump/base/return_if_error.h>
 #include <libdump/base/terminal_text.h>
+#include <libvm/beam/tables/node_tables.h>
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "node/observed_node.h"
+#include <libsample/node/observed_node.h>
 
 #include <string>
 

@@ -1,8 +1,7 @@
 #include "calls/word_windows.h"
 
-#include "profile/random_moment.h"
-
 #include <libdump/base/return_if_error.h>
+#include <libsample/profile/random_moment.h>
 
 #include <algorithm>
 #include <cstring>

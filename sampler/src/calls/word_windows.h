@@ -2,8 +2,9 @@
 
 #include "calls/call_words.h"
 #include "calls/named_function.h"
-#include "profile/node_events.h"
-#include "profile/node_threads.h"
+
+#include <libsample/profile/node_events.h>
+#include <libsample/profile/node_threads.h>
 
 #include <chrono>
 #include <map>

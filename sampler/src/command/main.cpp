@@ -1,5 +1,6 @@
 #include "command/run.h"
-#include "program/start.h"
+
+#include <program/start.h>
 
 int main(int argc, char** argv) {
     using beamdump::program::Streams;

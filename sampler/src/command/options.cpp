@@ -1,19 +1,18 @@
 #include "command/options.h"
 
-#include "nodes/node_choice.h"
-#include "program/command_line.h"
-#include "program/duration.h"
-#include "program/number_check.h"
-
 #include <libdump/base/return_if_error.h>
+#include <libvm/nodes/node_choice.h>
+#include <manual/fitted_help.h>
+#include <manual/generate.h>
+#include <program/command_line.h>
+#include <program/duration.h>
+#include <program/number_check.h>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <manual/fitted_help.h>
-#include <manual/generate.h>
 #include <string_view>
 
 namespace beamdump::sampler {

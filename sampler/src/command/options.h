@@ -3,10 +3,10 @@
 #include "alloc/collect_alloc.h"
 #include "calls/function_calls.h"
 #include "command/top_options.h"
-#include "profile/collect_profile.h"
 #include "stacks/collect.h"
 
 #include <libdump/profile/profile_files.h>
+#include <libsample/profile/collect_profile.h>
 
 #include <filesystem>
 #include <optional>

@@ -2,11 +2,6 @@
 
 #include "command/options.h"
 #include "command/run_top.h"
-#include "node/perf_map.h"
-#include "nodes/locate_options.h"
-#include "nodes/node_choice.h"
-#include "program/process.h"
-#include "program/start.h"
 #include "show/alloc_text.h"
 #include "show/function_calls_text.h"
 #include "show/stacks_text.h"
@@ -15,6 +10,11 @@
 #include <libdump/base/return_if_error.h>
 #include <libdump/base/terminal_text.h>
 #include <libdump/profile/profile_text.h>
+#include <libsample/node/perf_map.h>
+#include <libvm/nodes/locate_options.h>
+#include <libvm/nodes/node_choice.h>
+#include <program/process.h>
+#include <program/start.h>
 
 #include <fmt/format.h>
 

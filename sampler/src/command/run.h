@@ -1,7 +1,7 @@
 #pragma once
 
-#include "program/streams.h"
-#include "target/stop/stop_tracker.h"
+#include <libvm/target/stop/stop_tracker.h>
+#include <program/streams.h>
 
 #include <atomic>
 #include <string>

@@ -1,8 +1,9 @@
 #pragma once
 
 #include "command/top_options.h"
-#include "node/observed_node.h"
-#include "program/streams.h"
+
+#include <libsample/node/observed_node.h>
+#include <program/streams.h>
 
 #include <atomic>
 

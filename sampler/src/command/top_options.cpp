@@ -1,9 +1,8 @@
 #include "command/top_options.h"
 
-#include "program/duration.h"
-#include "program/number_check.h"
-
 #include <libdump/base/return_if_error.h>
+#include <program/duration.h>
+#include <program/number_check.h>
 
 #include <fmt/format.h>
 

@@ -1,12 +1,12 @@
 #include "stacks/collect.h"
 
-#include "beam/tables/id_table.h"
 #include "stacks/native_calls.h"
 #include "stacks/running.h"
 #include "stacks/stopped.h"
-#include "target/process/clock.h"
 
 #include <libdump/base/return_if_error.h>
+#include <libvm/beam/tables/id_table.h>
+#include <libvm/target/process/clock.h>
 
 #include <algorithm>
 #include <thread>

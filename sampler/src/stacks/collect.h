@@ -1,8 +1,8 @@
 #pragma once
 
-#include "native/thread_image.h"
-#include "stack/process_stacks.h"
-#include "target/stop/stop_tracker.h"
+#include <libsample/native/thread_image.h>
+#include <libsample/stack/process_stacks.h>
+#include <libvm/target/stop/stop_tracker.h>
 
 #include <atomic>
 #include <chrono>

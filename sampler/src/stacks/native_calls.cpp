@@ -1,6 +1,6 @@
 #include "stacks/native_calls.h"
 
-#include "native/native_frames.h"
+#include <libsample/native/native_frames.h>
 
 #include <fmt/format.h>
 

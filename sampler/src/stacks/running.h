@@ -1,9 +1,10 @@
 #pragma once
 
-#include "beam/activity/schedulers.h"
-#include "events/thread_event.h"
-#include "events/threads.h"
 #include "stacks/collect.h"
+
+#include <libsample/events/thread_event.h>
+#include <libsample/events/threads.h>
+#include <libvm/beam/activity/schedulers.h>
 
 #include <map>
 

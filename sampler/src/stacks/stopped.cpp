@@ -1,11 +1,11 @@
 #include "stacks/stopped.h"
 
-#include "beam/tables/id_table.h"
 #include "stacks/native_calls.h"
 #include "stacks/running.h"
-#include "target/stop/timed_stop.h"
 
 #include <libdump/base/return_if_error.h>
+#include <libvm/beam/tables/id_table.h>
+#include <libvm/target/stop/timed_stop.h>
 
 #include <algorithm>
 

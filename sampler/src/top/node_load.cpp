@@ -1,13 +1,12 @@
 #include "top/node_load.h"
 
-#include "beam/allocators/categories.h"
-#include "beam/vm/steady_read.h"
-#include "events/threads.h"
-#include "target/process/clock.h"
-#include "target/process/proc_directory.h"
-
 #include <libdump/base/decimal.h>
 #include <libdump/base/return_if_error.h>
+#include <libsample/events/threads.h>
+#include <libvm/beam/allocators/categories.h>
+#include <libvm/beam/vm/steady_read.h>
+#include <libvm/target/process/clock.h>
+#include <libvm/target/process/proc_directory.h>
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "beam/activity/schedulers.h"
-#include "node/observed_node.h"
+#include <libsample/node/observed_node.h>
+#include <libvm/beam/activity/schedulers.h>
 
 #include <map>
 #include <optional>

@@ -1,8 +1,7 @@
 #include "top/process_counts.h"
 
-#include "target/process/clock.h"
-
 #include <libdump/base/return_if_error.h>
+#include <libvm/target/process/clock.h>
 
 namespace beamdump::sampler {
 namespace {

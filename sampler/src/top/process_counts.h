@@ -1,10 +1,10 @@
 #pragma once
 
-#include "beam/processes/queue_lengths.h"
-#include "beam/tables/id_table.h"
-#include "beam/tables/pid_words.h"
-#include "memory/merged_reads.h"
-#include "node/observed_node.h"
+#include <libsample/node/observed_node.h>
+#include <libvm/beam/processes/queue_lengths.h>
+#include <libvm/beam/tables/id_table.h>
+#include <libvm/beam/tables/pid_words.h>
+#include <libvm/memory/merged_reads.h>
 
 #include <atomic>
 #include <optional>

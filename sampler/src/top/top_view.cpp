@@ -1,9 +1,8 @@
 #include "top/top_view.h"
 
-#include "target/process/clock.h"
-
 #include <libdump/base/return_if_error.h>
 #include <libdump/format/owner_id.h>
+#include <libvm/target/process/clock.h>
 
 #include <fmt/format.h>
 

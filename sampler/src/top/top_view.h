@@ -1,8 +1,9 @@
 #pragma once
 
-#include "stack/process_stacks.h"
 #include "top/node_load.h"
 #include "top/process_counts.h"
+
+#include <libsample/stack/process_stacks.h>
 
 #include <string>
 #include <string_view>

@@ -1,10 +1,10 @@
 #include "waits/collect_waits.h"
 
-#include "beam/tables/id_table.h"
-#include "target/process/clock.h"
 #include "waits/unmoved.h"
 
 #include <libdump/base/return_if_error.h>
+#include <libvm/beam/tables/id_table.h>
+#include <libvm/target/process/clock.h>
 
 #include <fmt/format.h>
 

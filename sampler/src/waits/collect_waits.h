@@ -1,9 +1,8 @@
 #pragma once
 
-#include "stack/process_stacks.h"
-
 #include <libdump/profile/profile.h>
 #include <libdump/profile/stack_tree.h>
+#include <libsample/stack/process_stacks.h>
 
 #include <atomic>
 #include <chrono>

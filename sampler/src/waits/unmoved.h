@@ -1,8 +1,8 @@
 #pragma once
 
-#include "beam/processes/process_proof.h"
-#include "beam/tables/id_table.h"
-#include "node/observed_node.h"
+#include <libsample/node/observed_node.h>
+#include <libvm/beam/processes/process_proof.h>
+#include <libvm/beam/tables/id_table.h>
 
 #include <cstdint>
 #include <optional>

@@ -1,7 +1,7 @@
 // Reads arbitrary text as a thread's /proc/PID/task/ID/syscall: what is found are the two numbers
 // that it ends with.
 
-#include "native/thread_image.h"
+#include <libsample/native/thread_image.h>
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 // Reads arbitrary bytes as the table of an .eh_frame_hdr: what is found is one of its entries.
 
-#include "native/function_starts.h"
+#include <libsample/native/function_starts.h>
 
 #include <cstdint>
 #include <cstring>

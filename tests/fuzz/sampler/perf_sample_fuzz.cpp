@@ -1,7 +1,7 @@
 // Reads arbitrary bytes as a sample of the kernel (perf_event_open(2)): its registers and stack lie
 // within what was given.
 
-#include "events/sample.h"
+#include <libsample/events/sample.h>
 
 #include <cstdint>
 #include <cstdlib>

@@ -1,6 +1,6 @@
-#include "crash/text/big_parser.h"
-
 #include "crash_text.h"
+
+#include <libdump/crash/text/big_parser.h>
 
 namespace beamdump::crash {
 namespace {

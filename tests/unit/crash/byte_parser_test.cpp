@@ -1,6 +1,6 @@
-#include "crash/text/byte_parser.h"
-
 #include "crash_text.h"
+
+#include <libdump/crash/text/byte_parser.h>
 
 namespace beamdump::crash {
 namespace {

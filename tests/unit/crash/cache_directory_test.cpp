@@ -1,8 +1,7 @@
-#include "crash/cache/cache_directory.h"
-
 #include "support/temporary_directory.h"
 
 #include <libdump/base/temporary_file.h>
+#include <libdump/crash/cache/cache_directory.h>
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "crash/import/words/code_parser.h"
+#include <libdump/crash/import/words/code_parser.h>
 
 #include <gtest/gtest.h>
 

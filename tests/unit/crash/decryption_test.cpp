@@ -1,7 +1,7 @@
-#include "crash/text/decryption.h"
-
 #include "crash_text.h"
 #include "support/encrypted_text.h"
+
+#include <libdump/crash/text/decryption.h>
 
 #include <boost/iostreams/copy.hpp>
 #include <boost/iostreams/device/array.hpp>

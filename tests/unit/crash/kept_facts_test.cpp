@@ -1,10 +1,11 @@
 // The facts of a crash dump kept in a dump, read back, and extended.
 
 #include "converted.h"
-#include "crash/cache/facts_dump.h"
-#include "crash/cache/text_key.h"
 #include "support/memory_file.h"
 #include "support/memory_sink.h"
+
+#include <libdump/crash/cache/facts_dump.h>
+#include <libdump/crash/cache/text_key.h>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,7 @@
 // What crash dumps may take that were made to take much.
 #include "converted.h"
-#include "crash/import/words/word_image.h"
+
+#include <libdump/crash/import/words/word_image.h>
 
 #include <boost/iostreams/filter/lzma.hpp>
 #include <boost/iostreams/filtering_stream.hpp>

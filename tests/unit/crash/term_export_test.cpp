@@ -1,8 +1,8 @@
 // Terms and objects as a crash dump has them, each kind once: OTP 25's words.
-#include "crash/export/terms/term_export.h"
-
 #include "support/fake_term_context.h"
 #include "support/memory_sink.h"
+
+#include <libdump/crash/export/terms/term_export.h>
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
-#include "crash/text/text_pieces.h"
-
 #include "crash_text.h"
+
+#include <libdump/crash/text/text_pieces.h>
 
 #include <fmt/format.h>
 

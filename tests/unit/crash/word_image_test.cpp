@@ -1,4 +1,4 @@
-#include "crash/import/words/word_image.h"
+#include <libdump/crash/import/words/word_image.h>
 
 #include <gtest/gtest.h>
 

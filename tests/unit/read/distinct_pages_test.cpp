@@ -1,4 +1,4 @@
-#include "read/distinct_pages.h"
+#include <libdump/read/distinct_pages.h>
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "read/file/file_kind.h"
+#include <libdump/read/file/file_kind.h>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
-#include "read/flat_device.h"
-
 #include "open_store.h"
 #include "support/memory_file.h"
+
+#include <libdump/read/flat_device.h>
 
 #include <boost/iostreams/stream.hpp>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "read/frames/frame_cache.h"
+#include <libdump/read/frames/frame_cache.h>
 
 #include <gtest/gtest.h>
 

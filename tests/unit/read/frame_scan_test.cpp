@@ -1,8 +1,8 @@
-#include "read/frames/frame_scan.h"
-
-#include "read/file/file_header.h"
 #include "support/dump_builder.h"
 #include "support/memory_file.h"
+
+#include <libdump/read/file/file_header.h>
+#include <libdump/read/frames/frame_scan.h>
 
 #include <gtest/gtest.h>
 

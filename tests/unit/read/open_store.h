@@ -1,9 +1,10 @@
 #pragma once
 
-#include "read/file/file_header.h"
-#include "read/frames/frame_store.h"
-#include "read/frames/seek_table.h"
 #include "support/dump_builder.h"
+
+#include <libdump/read/file/file_header.h>
+#include <libdump/read/frames/frame_store.h>
+#include <libdump/read/frames/seek_table.h>
 
 #include <filesystem>
 

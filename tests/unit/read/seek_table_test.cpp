@@ -1,8 +1,8 @@
-#include "read/frames/seek_table.h"
-
-#include "read/file/file_header.h"
 #include "support/dump_builder.h"
 #include "support/memory_file.h"
+
+#include <libdump/read/file/file_header.h>
+#include <libdump/read/frames/seek_table.h>
 
 #include <gtest/gtest.h>
 #include <xxhash.h>

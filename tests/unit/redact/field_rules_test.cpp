@@ -1,6 +1,6 @@
 // Every field of every record has a decision, and one that fits its type.
 
-#include "redact/field_rules.h"
+#include <libdump/redact/field_rules.h>
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "redact/literal_pass.h"
+#include <libdump/redact/literal_pass.h>
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "native/function_starts.h"
+#include <libsample/native/function_starts.h>
 
 #include <gtest/gtest.h>
 

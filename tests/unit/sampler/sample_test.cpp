@@ -1,4 +1,4 @@
-#include "events/sample.h"
+#include <libsample/events/sample.h>
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "node/shared_code.h"
+#include <libsample/node/shared_code.h>
 
 #include <gtest/gtest.h>
 

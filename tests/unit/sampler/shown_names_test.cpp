@@ -1,6 +1,7 @@
 // Names of a node in what the sampler writes for a terminal.
-#include "node/perf_map.h"
 #include "show/stacks_text.h"
+
+#include <libsample/node/perf_map.h>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "stack/stack_walk.h"
+#include <libsample/stack/stack_walk.h>
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,5 @@
-#include "events/thread_event.h"
-
-#include "events/perf_access.h"
+#include <libsample/events/perf_access.h>
+#include <libsample/events/thread_event.h>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

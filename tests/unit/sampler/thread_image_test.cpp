@@ -1,4 +1,4 @@
-#include "native/thread_image.h"
+#include <libsample/native/thread_image.h>
 
 #include <gtest/gtest.h>
 

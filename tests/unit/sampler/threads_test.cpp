@@ -1,4 +1,4 @@
-#include "events/threads.h"
+#include <libsample/events/threads.h>
 
 #include <gtest/gtest.h>
 

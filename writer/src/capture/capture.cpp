@@ -5,13 +5,13 @@
 #include "capture/modes/live.h"
 #include "capture/modes/snapshot.h"
 #include "capture/modes/stops.h"
-#include "fit/layout_check.h"
-#include "nodes/locate_options.h"
-#include "target/core/core_target.h"
-#include "target/live_target.h"
 
 #include <libdump/base/return_if_error.h>
 #include <libdump/base/system_error.h>
+#include <libvm/fit/layout_check.h>
+#include <libvm/nodes/locate_options.h>
+#include <libvm/target/core/core_target.h>
+#include <libvm/target/live_target.h>
 
 #include <fmt/format.h>
 

@@ -1,11 +1,10 @@
 #pragma once
 
-#include "beam/locate/locate.h"
-#include "target/stop/stop_tracker.h"
-
 #include <libdump/profile/profile_report.h>
 #include <libdump/redact/redactor.h>
 #include <libdump/write/dump_writer.h>
+#include <libvm/beam/locate/locate.h>
+#include <libvm/target/stop/stop_tracker.h>
 
 #include <atomic>
 #include <chrono>

@@ -1,10 +1,9 @@
 #pragma once
 
-#include "beam/allocators/carriers.h"
-#include "beam/allocators/free_blocks.h"
-#include "beam/vm/steady_read.h"
-
 #include <libdump/write/dump_writer.h>
+#include <libvm/beam/allocators/carriers.h>
+#include <libvm/beam/allocators/free_blocks.h>
+#include <libvm/beam/vm/steady_read.h>
 
 #include <optional>
 #include <span>

@@ -1,12 +1,11 @@
 #include "capture/choice.h"
 
-#include "beam/processes/process.h"
-#include "beam/tables/atoms.h"
-#include "beam/tables/id_table.h"
-#include "beam/tables/registered.h"
-
 #include <libdump/base/return_if_error.h>
 #include <libdump/format/process_name.h>
+#include <libvm/beam/processes/process.h>
+#include <libvm/beam/tables/atoms.h>
+#include <libvm/beam/tables/id_table.h>
+#include <libvm/beam/tables/registered.h>
 
 #include <fmt/format.h>
 

@@ -1,7 +1,8 @@
 #pragma once
 
-#include "beam/processes/process_size.h"
 #include "capture/capture.h"
+
+#include <libvm/beam/processes/process_size.h>
 
 #include <optional>
 #include <set>

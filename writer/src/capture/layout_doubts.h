@@ -1,6 +1,6 @@
 #pragma once
 
-#include "beam/layout/layout.h"
+#include <libvm/beam/layout/layout.h>
 
 #include <optional>
 #include <string>

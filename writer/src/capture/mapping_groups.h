@@ -1,6 +1,6 @@
 #pragma once
 
-#include "beam/vm/vm.h"
+#include <libvm/beam/vm/vm.h>
 
 #include <records.pb.h>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "target/image/mappings.h"
+#include <libvm/target/image/mappings.h>
 
 #include <span>
 #include <string_view>

@@ -1,15 +1,15 @@
 #include "capture/memory_capture.h"
 
-#include "beam/allocators/areas.h"
-#include "beam/allocators/carriers.h"
-#include "beam/allocators/categories.h"
-#include "beam/allocators/segments.h"
 #include "capture/carrier_capture.h"
 #include "capture/mapping_groups.h"
 
 #include <libdump/base/return_if_error.h>
 #include <libdump/write/append.h>
 #include <libdump/write/record_limits.h>
+#include <libvm/beam/allocators/areas.h>
+#include <libvm/beam/allocators/carriers.h>
+#include <libvm/beam/allocators/categories.h>
+#include <libvm/beam/allocators/segments.h>
 
 #include <fmt/format.h>
 

@@ -1,9 +1,8 @@
 #pragma once
 
-#include "beam/tables/atoms.h"
-#include "beam/vm/steady_read.h"
-
 #include <libdump/write/dump_writer.h>
+#include <libvm/beam/tables/atoms.h>
+#include <libvm/beam/vm/steady_read.h>
 
 namespace beamdump::capture {
 

@@ -1,17 +1,17 @@
 #include "capture/node_capture.h"
 
-#include "beam/activity/ports.h"
-#include "beam/processes/translated_call.h"
-#include "beam/tables/id_table.h"
-#include "beam/tables/literal_sweep.h"
-#include "beam/tables/node_tables.h"
 #include "capture/activity/warnings.h"
-#include "target/process/clock.h"
 
 #include <libdump/base/return_if_error.h>
 #include <libdump/profile/sample_pages.h>
 #include <libdump/write/append.h>
 #include <libdump/write/record_limits.h>
+#include <libvm/beam/activity/ports.h>
+#include <libvm/beam/processes/translated_call.h>
+#include <libvm/beam/tables/id_table.h>
+#include <libvm/beam/tables/literal_sweep.h>
+#include <libvm/beam/tables/node_tables.h>
+#include <libvm/target/process/clock.h>
 
 #include <fmt/format.h>
 

@@ -1,12 +1,13 @@
 #pragma once
 
-#include "beam/tables/code_lookup.h"
 #include "capture/capture.h"
 #include "capture/copy/binary_store.h"
 #include "capture/copy/run_writer.h"
 #include "capture/layout_doubts.h"
 #include "capture/secrets/cookie.h"
 #include "capture/tables/table_pages.h"
+
+#include <libvm/beam/tables/code_lookup.h>
 
 #include <map>
 #include <set>

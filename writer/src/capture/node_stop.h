@@ -1,6 +1,6 @@
 #pragma once
 
-#include "target/stop/timed_stop.h"
+#include <libvm/target/stop/timed_stop.h>
 
 #include <records.pb.h>
 

@@ -1,8 +1,7 @@
 #include "capture/node_stopper.h"
 
-#include "target/stop/raised_priority.h"
-
 #include <libdump/base/return_if_error.h>
+#include <libvm/target/stop/raised_priority.h>
 
 #include <fmt/format.h>
 

@@ -1,12 +1,12 @@
 #pragma once
 
-#include "beam/collections/collectors.h"
-#include "beam/processes/yield_state.h"
 #include "capture/node_stop.h"
-#include "target/process/cpu_quota.h"
-#include "target/stop/timed_stop.h"
 
 #include <libdump/write/dump_writer.h>
+#include <libvm/beam/collections/collectors.h>
+#include <libvm/beam/processes/yield_state.h>
+#include <libvm/target/process/cpu_quota.h>
+#include <libvm/target/stop/timed_stop.h>
 
 #include <atomic>
 #include <chrono>

@@ -1,14 +1,14 @@
 #pragma once
 
-#include "beam/collections/collection.h"
-#include "beam/collections/collectors.h"
-#include "beam/processes/messages.h"
-#include "beam/processes/off_heap.h"
-#include "beam/processes/relations.h"
-#include "beam/processes/translated_call.h"
 #include "capture/copy/binary_store.h"
 
 #include <libdump/write/process_index_writer.h>
+#include <libvm/beam/collections/collection.h>
+#include <libvm/beam/collections/collectors.h>
+#include <libvm/beam/processes/messages.h>
+#include <libvm/beam/processes/off_heap.h>
+#include <libvm/beam/processes/relations.h>
+#include <libvm/beam/processes/translated_call.h>
 
 #include <functional>
 #include <memory>

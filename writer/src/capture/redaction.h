@@ -1,10 +1,9 @@
 #pragma once
 
-#include "beam/tables/modules.h"
-#include "beam/vm/vm.h"
-
 #include <libdump/base/error.h>
 #include <libdump/redact/redactor.h>
+#include <libvm/beam/tables/modules.h>
+#include <libvm/beam/vm/vm.h>
 
 #include <vector>
 

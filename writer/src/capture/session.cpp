@@ -1,6 +1,5 @@
 #include "capture/session.h"
 
-#include "beam/tables/node_tables.h"
 #include "capture/activity/distribution.h"
 #include "capture/activity/schedulers.h"
 #include "capture/activity/timers.h"
@@ -8,9 +7,10 @@
 #include "capture/memory_capture.h"
 #include "capture/redaction.h"
 #include "capture/tables/persistent_capture.h"
-#include "target/process/clock.h"
 
 #include <libdump/base/return_if_error.h>
+#include <libvm/beam/tables/node_tables.h>
+#include <libvm/target/process/clock.h>
 
 #include <fmt/format.h>
 

@@ -1,8 +1,5 @@
 #pragma once
 
-#include "beam/processes/process_proof.h"
-#include "beam/tables/id_table.h"
-#include "beam/vm/steady_read.h"
 #include "capture/capture.h"
 #include "capture/choice.h"
 #include "capture/node_capture.h"
@@ -11,6 +8,10 @@
 #include "capture/secrets/cookie_finder.h"
 #include "capture/tables/ets_capture.h"
 #include "capture/tables/socket_capture.h"
+
+#include <libvm/beam/processes/process_proof.h>
+#include <libvm/beam/tables/id_table.h>
+#include <libvm/beam/vm/steady_read.h>
 
 #include <memory>
 #include <optional>

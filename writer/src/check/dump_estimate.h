@@ -1,6 +1,6 @@
 #pragma once
 
-#include "target/target.h"
+#include <libvm/target/target.h>
 
 #include <cstdint>
 

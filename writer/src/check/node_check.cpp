@@ -1,11 +1,11 @@
 #include "check/node_check.h"
 
-#include "beam/tables/id_table.h"
 #include "capture/modes/snapshot.h"
-#include "nodes/running_nodes.h"
-#include "target/live_target.h"
 
 #include <libdump/base/return_if_error.h>
+#include <libvm/beam/tables/id_table.h>
+#include <libvm/nodes/running_nodes.h>
+#include <libvm/target/live_target.h>
 
 #include <fmt/format.h>
 

@@ -1,12 +1,13 @@
 #pragma once
 
-#include "beam/vm/vm.h"
 #include "capture/capture.h"
 #include "check/dump_estimate.h"
-#include "fit/layout_check.h"
-#include "target/process/access.h"
-#include "target/process/head_room.h"
-#include "target/twin/twin.h"
+
+#include <libvm/beam/vm/vm.h>
+#include <libvm/fit/layout_check.h>
+#include <libvm/target/process/access.h>
+#include <libvm/target/process/head_room.h>
+#include <libvm/target/twin/twin.h>
 
 #include <atomic>
 #include <chrono>

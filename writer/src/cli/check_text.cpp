@@ -4,9 +4,9 @@
 #include "capture/modes/stops.h"
 #include "capture/session.h"
 #include "cli/progress.h"
-#include "fit/layout_text.h"
 
 #include <libdump/base/terminal_text.h>
+#include <libvm/fit/layout_text.h>
 
 #include <fmt/format.h>
 

@@ -1,6 +1,7 @@
 #include "cli/run.h"
-#include "profile/sample_node.h"
-#include "program/start.h"
+
+#include <libsample/profile/sample_node.h>
+#include <program/start.h>
 
 int main(int argc, char** argv) {
     using beamdump::program::Streams;

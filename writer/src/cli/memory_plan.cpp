@@ -1,9 +1,8 @@
 #include "cli/memory_plan.h"
 
-#include "program/own_memory.h"
-
 #include <libdump/base/amount_text.h>
 #include <libdump/base/return_if_error.h>
+#include <program/own_memory.h>
 
 #include <fmt/format.h>
 

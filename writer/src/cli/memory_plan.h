@@ -1,9 +1,9 @@
 #pragma once
 
 #include "cli/options.h"
-#include "target/process/head_room.h"
 
 #include <libdump/base/error.h>
+#include <libvm/target/process/head_room.h>
 
 #include <string>
 

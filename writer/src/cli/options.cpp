@@ -1,12 +1,13 @@
 #include "cli/options.h"
 
-#include "nodes/node_choice.h"
-#include "program/command_line.h"
-#include "program/duration.h"
-#include "program/number_check.h"
-
 #include <libdump/base/return_if_error.h>
 #include <libdump/format/format.h>
+#include <libvm/nodes/node_choice.h>
+#include <manual/fitted_help.h>
+#include <manual/generate.h>
+#include <program/command_line.h>
+#include <program/duration.h>
+#include <program/number_check.h>
 
 #include <CLI/CLI.hpp>
 #include <fmt/chrono.h>
@@ -18,8 +19,6 @@
 #include <builtin_layouts.h>
 #include <charconv>
 #include <ctime>
-#include <manual/fitted_help.h>
-#include <manual/generate.h>
 #include <optional>
 #include <thread>
 

@@ -1,9 +1,9 @@
 #pragma once
 
 #include "capture/capture.h"
-#include "program/streams.h"
 
 #include <libdump/base/amount_text.h>
+#include <program/streams.h>
 
 #include <chrono>
 #include <functional>

@@ -1,8 +1,9 @@
 #pragma once
 
 #include "capture/capture.h"
-#include "nodes/node_choice.h"
-#include "program/streams.h"
+
+#include <libvm/nodes/node_choice.h>
+#include <program/streams.h>
 
 #include <atomic>
 #include <chrono>

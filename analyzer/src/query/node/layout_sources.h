@@ -6,7 +6,7 @@
 
 namespace beamdump::query {
 
-// Which values of the answers were read through which fields of the layout (writer/src/beam). A
+// Which values of the answers were read through which fields of the layout (libvm/beam). A
 // value has the name of its JSON member: "reductions" is the same in every answer, at any depth.
 // Ambiguous names are written as a path that starts with the command: "process.memory.heap_size".
 // Names that begin with "term." stand for parts of terms: "term.fun".

@@ -1,6 +1,6 @@
 #include "capture/carrier_capture.h"
 
-#include "fake_vm/captured.h"
+#include "captured.h"
 #include "fake_vm/each_layout.h"
 #include "fake_vm/fake_carrier.h"
 

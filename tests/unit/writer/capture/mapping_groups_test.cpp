@@ -3,7 +3,8 @@
 #include "capture/mapping_kinds.h"
 #include "fake_vm/fake_vm.h"
 #include "fake_vm/standard_node.h"
-#include "target/image/mapping_use.h"
+
+#include <libvm/target/image/mapping_use.h>
 
 #include <gmock/gmock.h>
 

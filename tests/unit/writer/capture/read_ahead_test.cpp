@@ -1,7 +1,7 @@
 #include "capture/modes/at_rest.h"
 #include "capture/modes/batches_ahead.h"
 #include "capture/modes/live.h"
-#include "fake_vm/captured.h"
+#include "captured.h"
 #include "fake_vm/each_layout.h"
 
 #include <gmock/gmock.h>

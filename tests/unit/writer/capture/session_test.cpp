@@ -1,6 +1,6 @@
 #include "capture/modes/at_rest.h"
 #include "capture/modes/live.h"
-#include "fake_vm/captured.h"
+#include "captured.h"
 #include "fake_vm/each_layout.h"
 #include "fake_vm/fake_queue.h"
 #include "fake_vm/fake_relations.h"

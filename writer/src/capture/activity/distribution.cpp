@@ -1,11 +1,11 @@
 #include "capture/activity/distribution.h"
 
-#include "beam/activity/distribution.h"
 #include "capture/activity/warnings.h"
 
 #include <libdump/base/return_if_error.h>
 #include <libdump/write/append.h>
 #include <libdump/write/record_limits.h>
+#include <libvm/beam/activity/distribution.h>
 
 namespace beamdump::capture {
 

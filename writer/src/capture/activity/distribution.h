@@ -1,8 +1,7 @@
 #pragma once
 
-#include "beam/vm/steady_read.h"
-
 #include <libdump/write/dump_writer.h>
+#include <libvm/beam/vm/steady_read.h>
 
 namespace beamdump::capture {
 

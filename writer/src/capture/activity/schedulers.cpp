@@ -1,11 +1,11 @@
 #include "capture/activity/schedulers.h"
 
-#include "beam/activity/schedulers.h"
 #include "capture/activity/warnings.h"
 
 #include <libdump/base/return_if_error.h>
 #include <libdump/write/append.h>
 #include <libdump/write/record_limits.h>
+#include <libvm/beam/activity/schedulers.h>
 
 namespace beamdump::capture {
 namespace {

@@ -1,8 +1,7 @@
 #pragma once
 
-#include "beam/vm/vm.h"
-
 #include <libdump/write/dump_writer.h>
+#include <libvm/beam/vm/vm.h>
 
 namespace beamdump::capture {
 

@@ -1,11 +1,11 @@
 #include "capture/activity/timers.h"
 
-#include "beam/activity/timers.h"
 #include "capture/activity/warnings.h"
 
 #include <libdump/base/return_if_error.h>
 #include <libdump/write/append.h>
 #include <libdump/write/record_limits.h>
+#include <libvm/beam/activity/timers.h>
 
 namespace beamdump::capture {
 

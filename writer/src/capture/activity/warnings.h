@@ -1,8 +1,8 @@
 #pragma once
 
-#include "beam/activity/distribution.h"
-#include "beam/activity/persistent_terms.h"
-#include "beam/activity/timers.h"
+#include <libvm/beam/activity/distribution.h>
+#include <libvm/beam/activity/persistent_terms.h>
+#include <libvm/beam/activity/timers.h>
 
 #include <cstdint>
 #include <string_view>

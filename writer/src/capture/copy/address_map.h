@@ -1,6 +1,6 @@
 #pragma once
 
-#include "memory/memory_source.h"
+#include <libvm/memory/memory_source.h>
 
 #include <cstdint>
 #include <span>

@@ -1,8 +1,9 @@
 #pragma once
 
-#include "beam/tables/binary_reader.h"
 #include "capture/copy/address_map.h"
 #include "capture/copy/run_writer.h"
+
+#include <libvm/beam/tables/binary_reader.h>
 
 namespace beamdump::capture {
 

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "beam/processes/process.h"
-#include "memory/merged_reads.h"
-#include "memory/prefetched.h"
+#include <libvm/beam/processes/process.h>
+#include <libvm/memory/merged_reads.h>
+#include <libvm/memory/prefetched.h>
 
 #include <cstddef>
 #include <span>

@@ -1,11 +1,11 @@
 #pragma once
 
 #include "capture/secrets/secret_texts.h"
-#include "memory/held_sizes.h"
-#include "memory/memory_source.h"
-#include "memory/present_pages.h"
 
 #include <libdump/write/dump_writer.h>
+#include <libvm/memory/held_sizes.h>
+#include <libvm/memory/memory_source.h>
+#include <libvm/memory/present_pages.h>
 
 #include <records.pb.h>
 

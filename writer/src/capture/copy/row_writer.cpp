@@ -1,9 +1,8 @@
 #include "capture/copy/row_writer.h"
 
-#include "beam/layout/term_bits.h"
-
 #include <libdump/base/return_if_error.h>
 #include <libdump/write/append.h>
+#include <libvm/beam/layout/term_bits.h>
 
 #include <algorithm>
 #include <cstring>

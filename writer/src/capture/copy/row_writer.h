@@ -1,10 +1,10 @@
 #pragma once
 
-#include "beam/ets/ets_walk.h"
 #include "capture/copy/binary_store.h"
 #include "capture/copy/disjoint_ranges.h"
 
 #include <libdump/write/run_record_writer.h>
+#include <libvm/beam/ets/ets_walk.h>
 
 namespace beamdump::capture {
 

@@ -1,9 +1,8 @@
 #include "capture/copy/run_writer.h"
 
-#include "beam/layout/struct_view.h"
-
 #include <libdump/base/return_if_error.h>
 #include <libdump/write/record_limits.h>
+#include <libvm/beam/layout/struct_view.h>
 
 namespace beamdump::capture {
 namespace {

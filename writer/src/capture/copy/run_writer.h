@@ -1,10 +1,10 @@
 #pragma once
 
-#include "beam/processes/fragments.h"
-#include "beam/processes/messages.h"
 #include "capture/copy/region_copier.h"
 
 #include <libdump/write/run_record_writer.h>
+#include <libvm/beam/processes/fragments.h>
+#include <libvm/beam/processes/messages.h>
 
 namespace beamdump::capture {
 

@@ -1,8 +1,9 @@
 #pragma once
 
-#include "beam/processes/process_proof.h"
-#include "beam/processes/process_size.h"
 #include "capture/session.h"
+
+#include <libvm/beam/processes/process_proof.h>
+#include <libvm/beam/processes/process_size.h>
 
 #include <span>
 #include <vector>

@@ -1,8 +1,7 @@
 #include "capture/modes/slots.h"
 
-#include "beam/processes/process_size.h"
-
 #include <libdump/base/return_if_error.h>
+#include <libvm/beam/processes/process_size.h>
 
 #include <algorithm>
 

@@ -1,11 +1,11 @@
 #include "capture/modes/snapshot.h"
 
 #include "capture/modes/at_rest.h"
-#include "target/stop/thread_stop.h"
-#include "target/stop/timed_stop.h"
-#include "target/stop/tracer_thread.h"
 
 #include <libdump/base/return_if_error.h>
+#include <libvm/target/stop/thread_stop.h>
+#include <libvm/target/stop/timed_stop.h>
+#include <libvm/target/stop/tracer_thread.h>
 
 #include <fmt/format.h>
 

@@ -1,8 +1,9 @@
 #pragma once
 
 #include "capture/modes/process_retrier.h"
-#include "target/live_target.h"
-#include "target/twin/twin.h"
+
+#include <libvm/target/live_target.h>
+#include <libvm/target/twin/twin.h>
 
 #include <chrono>
 

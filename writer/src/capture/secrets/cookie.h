@@ -1,7 +1,8 @@
 #pragma once
 
-#include "beam/tables/atoms.h"
 #include "capture/secrets/secret_texts.h"
+
+#include <libvm/beam/tables/atoms.h>
 
 #include <functional>
 #include <optional>

@@ -1,7 +1,8 @@
 #pragma once
 
-#include "beam/vm/steady_read.h"
 #include "capture/secrets/cookie.h"
+
+#include <libvm/beam/vm/steady_read.h>
 
 #include <optional>
 #include <string>

@@ -1,11 +1,10 @@
 #include "capture/secrets/cookie_search.h"
 
-#include "beam/processes/off_heap.h"
-#include "beam/processes/process.h"
-#include "beam/tables/owned_table.h"
-#include "beam/tables/registered.h"
-
 #include <libdump/base/return_if_error.h>
+#include <libvm/beam/processes/off_heap.h>
+#include <libvm/beam/processes/process.h>
+#include <libvm/beam/tables/owned_table.h>
+#include <libvm/beam/tables/registered.h>
 
 #include <functional>
 #include <optional>

@@ -1,7 +1,8 @@
 #pragma once
 
-#include "beam/tables/code_lookup.h"
 #include "capture/secrets/cookie.h"
+
+#include <libvm/beam/tables/code_lookup.h>
 
 namespace beamdump::capture {
 

@@ -1,6 +1,6 @@
 #include "capture/secrets/secret_texts.h"
 
-#include "beam/layout/term_bits.h"
+#include <libvm/beam/layout/term_bits.h>
 
 #include <algorithm>
 #include <array>

@@ -1,9 +1,10 @@
 #pragma once
 
-#include "beam/ets/ets_quiet.h"
-#include "beam/ets/ets_reader.h"
 #include "capture/capture.h"
 #include "capture/tables/ets_rows.h"
+
+#include <libvm/beam/ets/ets_quiet.h>
+#include <libvm/beam/ets/ets_reader.h>
 
 #include <functional>
 #include <optional>

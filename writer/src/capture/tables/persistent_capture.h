@@ -1,7 +1,8 @@
 #pragma once
 
-#include "beam/activity/persistent_terms.h"
 #include "capture/copy/row_writer.h"
+
+#include <libvm/beam/activity/persistent_terms.h>
 
 #include <functional>
 

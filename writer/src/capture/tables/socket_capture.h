@@ -1,8 +1,7 @@
 #pragma once
 
-#include "target/process/sockets.h"
-
 #include <libdump/write/dump_writer.h>
+#include <libvm/target/process/sockets.h>
 
 namespace beamdump::capture {
 

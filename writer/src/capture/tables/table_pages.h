@@ -1,9 +1,8 @@
 #pragma once
 
-#include "beam/tables/node_tables.h"
-
 #include <libdump/base/return_if_error.h>
 #include <libdump/write/append.h>
+#include <libvm/beam/tables/node_tables.h>
 
 #include <functional>
 #include <map>

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <libdump/crash/import/words/element_parser.h>
+#include <libdump/crash/text/crash_dump.h>
+
+#include <records.pb.h>
+
+#include <vector>
+
+namespace beamdump::crash {
+
+/// The facts in a =proc section (break.c, print_process_info).
+struct ParsedProcess {
+    records::Process process;
+    records::ProcessRow row;
+    std::vector<records::Relations> relations;
+    std::uint64_t links = 0;
+    std::uint64_t monitors = 0;
+    std::uint64_t heap_unused_words = 0;  ///< of the new heap: above its top, including the stack
+    bool has_heap_unused = false;
+};
+
+/// Reads the section. Unknown and malformed lines are skipped.
+Result<ParsedProcess> parse_process(const TextSource& source, TextWindow& window,
+                                    const ProcessSections& sections, const TextFormat& format,
+                                    Names& names);
+
+}  // namespace beamdump::crash

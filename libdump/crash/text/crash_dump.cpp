@@ -1,0 +1,348 @@
+#include <libdump/base/file_start.h>
+#include <libdump/base/return_if_error.h>
+#include <libdump/crash/text/crash_dump.h>
+#include <libdump/crash/text/dump_begin.h>
+#include <libdump/crash/text/section_scanner.h>
+#include <libdump/crash/text/text_cursor.h>
+#include <libdump/crash/text/text_pieces.h>
+#include <libdump/format/format.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+namespace beamdump::crash {
+namespace {
+
+constexpr std::string_view kFirstTag = "erl_crash_dump";
+// The newest version of the text, and the newest release, whose form is known.
+constexpr std::pair<std::uint64_t, std::uint64_t> kNewestVersion = {0, 5};
+constexpr std::uint64_t kNewestRelease = 29;
+constexpr std::size_t kMostShownVersion = 16;
+constexpr std::size_t kLongestLine = 64U << 10U;
+// In memory, about, while tables grow: a process with its sections; a binary, a node or a kind of
+// sections.
+constexpr std::uint64_t kProcessMemory = 256;
+constexpr std::uint64_t kEntryMemory = 96;
+
+/// A slogan without a line end of its own, as that of a dump asked for in the break menu, has the
+/// system version on its last line (erl_crash_dump_v in break.c, OTP 17 to 29).
+void split_slogan(CrashHeader& header) {
+    constexpr std::string_view kKey = "System version: ";
+    const auto at = header.slogan.rfind(fmt::format("{}Erlang", kKey));
+    if (!header.system_version.empty() || at == std::string::npos) {
+        return;
+    }
+    const auto rest = header.slogan.substr(at + kKey.size());
+    header.system_version = rest.substr(0, rest.find('\n'));
+    header.slogan.resize(at);
+}
+
+std::optional<std::uint64_t> hexadecimal(std::string_view digits) {
+    constexpr int kBase = 16;
+    std::uint64_t value = 0;
+    const auto [end, error] =
+        std::from_chars(digits.data(), digits.data() + digits.size(), value, kBase);
+    return error == std::errc() && end == digits.data() + digits.size() ? std::optional(value)
+                                                                        : std::nullopt;
+}
+
+std::optional<std::uint64_t> decimal(std::string_view digits) {
+    std::uint64_t value = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    return error == std::errc() && end != digits.data() ? std::optional(value) : std::nullopt;
+}
+
+/// Of "0.5"; nothing for a text without a version.
+std::optional<std::pair<std::uint64_t, std::uint64_t>> text_version(std::string_view version) {
+    const auto major = decimal(version);
+    const auto dot = version.find('.');
+    const auto minor =
+        dot == std::string_view::npos ? std::nullopt : decimal(version.substr(dot + 1));
+    return major ? std::optional(std::pair(*major, minor.value_or(0))) : std::nullopt;
+}
+
+std::optional<std::uint64_t> otp_release(std::string_view system_version) {
+    constexpr std::string_view kKey = "Erlang/OTP ";
+    const auto at = system_version.find(kKey);
+    return at == std::string_view::npos ? std::nullopt
+                                        : decimal(system_version.substr(at + kKey.size()));
+}
+
+}  // namespace
+
+std::optional<std::uint64_t> CrashDump::parse_owner(std::string_view pid) {
+    if (!pid.starts_with("<0.")) {
+        return std::nullopt;
+    }
+    pid.remove_prefix(3);
+    const auto dot = pid.find('.');
+    const auto number = decimal(pid.substr(0, dot));
+    const auto serial = dot == std::string_view::npos ? std::nullopt : decimal(pid.substr(dot + 1));
+    constexpr std::uint64_t kMax = 0xFFFF'FFFF;
+    if (!number || !serial || *number > kMax || *serial > kMax) {
+        return std::nullopt;
+    }
+    return format::owner_id_of(*number, *serial);
+}
+
+Result<CrashDump> CrashDump::open(const std::filesystem::path& path, const Progress& progress,
+                                  const HeaderSeen& header_seen, const InputLimits& limits) {
+    auto budget = std::make_unique<Budget>(limits);
+    ASSIGN_OR_RETURN(auto text, TextSource::open(path, {.budget = budget.get()}));
+    return open(std::move(text), std::move(budget), progress, header_seen);
+}
+
+Result<CrashDump> CrashDump::open(TextSource text, std::unique_ptr<Budget> budget,
+                                  const Progress& progress, const HeaderSeen& header_seen) {
+    CrashDump dump(std::move(text), std::move(budget));
+    RETURN_IF_ERROR(dump.check_begin());
+    RETURN_IF_ERROR(dump.scan(progress, header_seen));
+    return dump;
+}
+
+/// Where it begins, and whether its sections can be told; which line ends it has.
+Result<void> CrashDump::check_begin() {
+    std::string front;
+    std::optional<std::size_t> begin;
+    constexpr std::size_t kLookedFirst = 512;
+    for (const auto looked : {kLookedFirst, kMostLeadingBytes}) {
+        front.resize(looked);
+        ASSIGN_OR_RETURN(const auto got, text_.read(0, front));
+        front.resize(got);
+        begin = find_dump_begin(front);
+        if (begin || got < looked) {
+            break;
+        }
+    }
+    if (const auto packed = packed_in(front); !begin && !packed.empty()) {
+        return fail(ErrorCode::kNotADump, fmt::format("{} {}", text_.name(), packed));
+    }
+    begin_ = begin.value_or(0);
+    std::string_view start = std::string_view(front).substr(begin_);
+    start.remove_prefix(std::min(start.find_first_not_of("\r\n"), start.size()));
+    if (start.starts_with("<Erlang crash dump>")) {
+        return fail(ErrorCode::kUnsupported,
+                    text_.name() +
+                        " is a crash dump of a release before R10: its text has no "
+                        "sections, and cannot be read");
+    }
+    const auto end = start.find('\n');
+    has_returns_ = end != std::string_view::npos && end != 0 && start[end - 1] == '\r';
+    return {};
+}
+
+Result<void> CrashDump::scan(const Progress& progress, const HeaderSeen& header_seen) {
+    SectionScanner scanner([this, &header_seen](const Section& found) {
+        Section section = found;
+        section.begin += begin_;
+        section.body += begin_;
+        section.end += begin_;
+        if (next_dump_ || (!counts_.empty() && section.tag == kFirstTag)) {
+            // Nothing of another dump belongs to this one.
+            next_dump_ = next_dump_.value_or(section.begin);
+            return Result<void>();
+        }
+        if (counts_.empty() && section.tag != kFirstTag) {
+            return Result<void>(fail(ErrorCode::kNotADump,
+                                     text_.name() + " is neither a dump of beamdump-capture nor an "
+                                                    "Erlang crash dump"));
+        }
+        const bool first = counts_.empty();
+        add(section);
+        auto done = first ? read_header({section.body, section.end}) : Result<void>();
+        if (done && budget_->memory_exceeded()) {
+            return Result<void>(wrap(text_.name(), budget_->check_memory().error()));
+        }
+        if (first && done && header_seen) {
+            header_seen(header_);
+        }
+        return done;
+    });
+    RETURN_IF_ERROR(scan_sections(text_, {begin_, text_.size()}, scanner, progress));
+    if (counts_.empty()) {
+        return fail(ErrorCode::kNotADump, text_.name() + " has no section of a crash dump");
+    }
+    std::ranges::sort(binaries_, {}, &std::pair<std::uint64_t, Span>::first);
+    if (!ended_) {
+        cut_off_ = fmt::format("the crash dump breaks off after {} bytes, in its section ={}{}{}",
+                               next_dump_.value_or(text_.size()), last_section_,
+                               text_.broken().empty() ? "" : ": ", text_.broken());
+    }
+    return {};
+}
+
+const Span* CrashDump::binary(std::uint64_t address) const {
+    const auto found =
+        std::ranges::lower_bound(binaries_, address, {}, &std::pair<std::uint64_t, Span>::first);
+    return found == binaries_.end() || found->first != address ? nullptr : &found->second;
+}
+
+ProcessSections& CrashDump::process(std::string_view pid) {
+    const auto owner = parse_owner(pid).value_or(~std::uint64_t{0});
+    const auto [found, made] = by_owner_.try_emplace(owner, processes_.size());
+    if (made) {
+        processes_.emplace_back().owner_id = owner;
+        budget_->use_memory(kProcessMemory);
+    }
+    return processes_[found->second];
+}
+
+/// Whether it is a section of a process.
+bool CrashDump::add_of_process(std::string_view tag, std::string_view argument, Span lines) {
+    if (!tag.starts_with("proc")) {
+        return false;
+    }
+    auto member = tag == "proc_stack"        ? &ProcessSections::stack
+                  : tag == "proc_heap"       ? &ProcessSections::heap
+                  : tag == "proc_messages"   ? &ProcessSections::messages
+                  : tag == "proc_dictionary" ? &ProcessSections::dictionary
+                                             : nullptr;
+    if (tag != "proc" && member == nullptr) {
+        return false;
+    }
+    if (parse_owner(argument)) {
+        auto& owner = process(argument);
+        if (member == nullptr) {
+            owner.facts = lines;
+        } else {
+            owner.*member = lines;
+        }
+    }
+    return true;
+}
+
+void CrashDump::add(const Section& section) {
+    const auto tag = section.tag;
+    const auto argument = section.argument;
+    const Span lines{section.body, section.end};
+    constexpr std::size_t kMaxShown = 64;
+    auto count = counts_.find(tag);
+    if (count == counts_.end()) {
+        count = counts_.emplace(tag, 0).first;
+        budget_->use_memory(tag.size() + kEntryMemory);
+    }
+    ++count->second;
+    last_section_.assign(tag);
+    if (!argument.empty()) {
+        last_section_.append(1, ':').append(argument.substr(0, kMaxShown));
+    }
+    if (add_of_process(tag, argument, lines)) {
+        return;
+    }
+    if (tag == "binary") {
+        if (const auto address = hexadecimal(argument)) {
+            binaries_.emplace_back(*address, lines);
+            budget_->use_memory(kEntryMemory);
+        }
+        return;
+    }
+    if (tag == "literals") {
+        literals_ = lines;
+        return;
+    }
+    if (tag == "end") {
+        ended_ = true;
+        return;
+    }
+    if (other_sections_.empty() || other_sections_.back().end != section.begin) {
+        other_sections_.push_back({section.begin, section.end});
+        budget_->use_memory(2 * sizeof(Span));
+    } else {
+        other_sections_.back().end = section.end;
+    }
+    if (tag == "visible_node" || tag == "hidden_node" || tag == "not_connected") {
+        if (const auto channel = decimal(argument)) {
+            nodes_.emplace_back(*channel, lines);
+            budget_->use_memory(kEntryMemory);
+        }
+    } else if (tag == "node") {
+        node_name_ = argument;
+    } else if (tag == "memory") {
+        memory_ = lines;
+    } else if (tag == "index_table" && argument == "atom_tab") {
+        atom_table_ = lines;
+    } else if (tag == "loaded_modules") {
+        loaded_modules_ = lines;
+    } else if (tag == "persistent_terms") {
+        persistent_terms_ = lines;
+    } else if (tag == "mod") {
+        has_elixir_ = has_elixir_ || argument == "elixir";
+    } else if (tag == kFirstTag) {
+        header_.version = argument;
+    }
+}
+
+std::vector<std::string> CrashDump::notes() const {
+    std::vector<std::string> notes;
+    constexpr std::uint64_t kByteOrderMark = 3;
+    if (begin_ > kByteOrderMark) {
+        notes.push_back(fmt::format(
+            "the crash dump begins at byte {} of the text: what is before it is passed over",
+            begin_));
+    }
+    if (next_dump_) {
+        // `tail` counts from 1.
+        notes.push_back(fmt::format(
+            "the text has another crash dump, from byte {} on, and only the first one is read; "
+            "tail -c +{} makes a file of the other",
+            *next_dump_, *next_dump_ + 1));
+    }
+    if (const auto version = text_version(header_.version); version && *version > kNewestVersion) {
+        notes.push_back(fmt::format(
+            "the text of the crash dump has version {}, which is newer than {}.{}, the last one "
+            "known: what it prints differently is missing or wrong in the answer",
+            header_.version.substr(0, kMostShownVersion), kNewestVersion.first,
+            kNewestVersion.second));
+    }
+    if (const auto release = otp_release(header_.system_version);
+        release && *release > kNewestRelease) {
+        notes.push_back(fmt::format(
+            "the crash dump is of Erlang/OTP {}, and {} is the last release known: sizes of "
+            "objects are taken to be those of {}",
+            *release, kNewestRelease, kNewestRelease));
+    }
+    return notes;
+}
+
+Result<void> CrashDump::read_header(Span lines) {
+    header_lines_ = lines;
+    TextCursor text(text_, lines.begin, lines.end);
+    header_.date = text.take_line(kLongestLine);
+    std::string* last = nullptr;
+    while (!text.at_end()) {
+        const auto line = text.take_line(kLongestLine);
+        const auto value = [&line](std::string_view key) {
+            return line.starts_with(key) ? std::optional(line.substr(key.size())) : std::nullopt;
+        };
+        if (const auto slogan = value("Slogan: ")) {
+            header_.slogan = *slogan;
+            last = &header_.slogan;
+        } else if (const auto system = value("System version: ")) {
+            header_.system_version = *system;
+            last = nullptr;
+        } else if (const auto atoms = value("Atoms: ")) {
+            header_.atoms = decimal(*atoms);
+            last = nullptr;
+        } else if (const auto taints = value("Taints: ")) {
+            header_.taints = *taints;
+            last = nullptr;
+        } else if (const auto thread = value("Calling Thread: ")) {
+            header_.calling_thread = *thread;
+            last = nullptr;
+        } else if (last != nullptr) {
+            // A slogan may have more than one line.
+            *last += '\n' + line;
+            budget_->use_memory(2 * (line.size() + 1));
+            if (budget_->memory_exceeded()) {
+                break;
+            }
+        }
+    }
+    split_slogan(header_);
+    return text.error() ? Result<void>(std::unexpected(*text.error())) : Result<void>();
+}
+
+}  // namespace beamdump::crash

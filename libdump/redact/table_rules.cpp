@@ -1,0 +1,179 @@
+#include <libdump/redact/field_rules.h>
+
+#include <array>
+
+namespace beamdump::redact::rules {
+namespace {
+
+using enum FieldRule;
+template <std::size_t N>
+using TableFields = std::array<FieldDecision, N>;
+
+// ---- code ----
+constexpr TableFields kModuleFields = std::to_array<FieldDecision>({
+    {1, 8, kKeep},
+    {9, 9, kChecksum},    // md5
+    {10, 14, kKeep},      // file names are literals: hidden with them
+    {15, 15, kExternal},  // attributes
+});
+constexpr TableFields kFunctionFields = std::to_array<FieldDecision>({{1, 4, kKeep}});
+constexpr TableFields kLineFields = std::to_array<FieldDecision>({{1, 3, kKeep}});
+constexpr TableFields kExportFields = std::to_array<FieldDecision>({{1, 5, kKeep}});
+constexpr TableFields kFunEntryFields = std::to_array<FieldDecision>({
+    {1, 4, kKeep},
+    {5, 6, kChecksum},  // old_uniq, which is the first 27 bits of the other; uniq
+    {7, 9, kKeep},
+});
+constexpr MessageRules kFunEntry{"FunEntry", kFunEntryFields};
+constexpr TableFields kFunEntriesFields =
+    std::to_array<FieldDecision>({{1, 1, kMessage, &kFunEntry}});
+
+// ---- ETS tables and persistent terms ----
+constexpr TableFields kEtsTableFields = std::to_array<FieldDecision>({{1, 19, kKeep}});
+constexpr MessageRules kEtsTable{"EtsTable", kEtsTableFields};
+constexpr TableFields kEtsTablesFields = std::to_array<FieldDecision>({
+    {1, 1, kKeep},
+    {2, 2, kMessage, &kEtsTable},
+});
+constexpr TableFields kEtsRowsFields = std::to_array<FieldDecision>({
+    {1, 3, kKeep},
+    {4, 4, kMessage, &kRunDirectory},
+    {5, 14, kKeep},
+});
+constexpr TableFields kPersistentTermFields = std::to_array<FieldDecision>({
+    {1, 3, kKeep}, {4, 5, kTerm},  // key and value
+});
+constexpr MessageRules kPersistentTerm{"PersistentTerm", kPersistentTermFields};
+constexpr TableFields kPersistentTermsFields = std::to_array<FieldDecision>({
+    {1, 1, kKeep},
+    {2, 2, kMessage, &kPersistentTerm},
+    {3, 3, kMessage, &kRunDirectory},
+    {4, 12, kKeep},
+});
+
+// ---- ports, schedulers, timers, connections ----
+constexpr TableFields kPortFields = std::to_array<FieldDecision>({
+    {1, 3, kKeep},
+    {4, 4, kHide},      // name: a command line
+    {5, 5, kKeepText},  // driver
+    {6, 15, kKeep},
+});
+constexpr MessageRules kPort{"Port", kPortFields};
+constexpr TableFields kPortsFields = std::to_array<FieldDecision>({{1, 1, kMessage, &kPort}});
+constexpr TableFields kSocketFields = std::to_array<FieldDecision>({
+    {1, 2, kKeep},
+    {3, 4, kKeepText},  // protocol, state
+    {5, 6, kHide},      // addresses, paths
+    {7, 10, kKeep},
+});
+constexpr MessageRules kSocket{"Socket", kSocketFields};
+constexpr TableFields kSocketsFields = std::to_array<FieldDecision>({{1, 1, kMessage, &kSocket}});
+constexpr TableFields kSchedulerFields = std::to_array<FieldDecision>({{1, 9, kKeep}});
+constexpr TableFields kRunQueueFields = std::to_array<FieldDecision>({{1, 9, kKeep}});
+constexpr MessageRules kScheduler{"Scheduler", kSchedulerFields};
+constexpr MessageRules kRunQueue{"RunQueue", kRunQueueFields};
+constexpr TableFields kSchedulersFields = std::to_array<FieldDecision>({
+    {1, 1, kMessage, &kScheduler},
+    {2, 2, kMessage, &kRunQueue},
+});
+constexpr TableFields kTimerFields = std::to_array<FieldDecision>({{1, 10, kKeep}});
+constexpr TableFields kTimerWheelFields = std::to_array<FieldDecision>({{1, 8, kKeep}});
+constexpr MessageRules kTimer{"Timer", kTimerFields};
+constexpr MessageRules kTimerWheel{"TimerWheel", kTimerWheelFields};
+constexpr TableFields kTimersFields = std::to_array<FieldDecision>({
+    {1, 1, kMessage, &kTimer},
+    {2, 2, kMessage, &kTimerWheel},
+});
+constexpr TableFields kDistributionFields = std::to_array<FieldDecision>({{1, 14, kKeep}});
+constexpr MessageRules kDistributionEntry{"DistributionEntry", kDistributionFields};
+constexpr TableFields kDistributionEntriesFields =
+    std::to_array<FieldDecision>({{1, 1, kMessage, &kDistributionEntry}});
+
+// ---- memory ----
+constexpr TableFields kBlocksFields = std::to_array<FieldDecision>({{1, 3, kKeep}});
+constexpr MessageRules kBlocks{"AllocatorBlocks", kBlocksFields};
+constexpr TableFields kCarriersFields = std::to_array<FieldDecision>({
+    {1, 4, kKeep},
+    {5, 5, kMessage, &kBlocks},
+});
+constexpr MessageRules kCarriers{"AllocatorCarriers", kCarriersFields};
+constexpr TableFields kFixedFields = std::to_array<FieldDecision>({
+    {1, 1, kKeepText},
+    {2, 3, kKeep},
+});
+constexpr MessageRules kFixedSizeType{"FixedSizeType", kFixedFields};
+constexpr TableFields kInstanceFields = std::to_array<FieldDecision>({
+    {1, 1, kKeep},
+    {2, 2, kKeepText},
+    {3, 4, kKeep},
+    {5, 7, kMessage, &kCarriers},
+    {8, 8, kMessage, &kFixedSizeType},
+});
+constexpr MessageRules kInstance{"AllocatorInstance", kInstanceFields};
+constexpr TableFields kAllocatorsFields =
+    std::to_array<FieldDecision>({{1, 1, kMessage, &kInstance}});
+constexpr TableFields kCarrierFields = std::to_array<FieldDecision>({{1, 11, kKeep}});
+constexpr MessageRules kCarrier{"Carrier", kCarrierFields};
+constexpr TableFields kCarrierListFields =
+    std::to_array<FieldDecision>({{1, 1, kMessage, &kCarrier}});
+constexpr TableFields kFreeSizesFields = std::to_array<FieldDecision>({{1, 3, kKeep}});
+constexpr MessageRules kFreeBlockSizes{"FreeBlockSizes", kFreeSizesFields};
+constexpr TableFields kFreeBlocksFields = std::to_array<FieldDecision>({
+    {1, 7, kKeep},
+    {8, 8, kMessage, &kFreeBlockSizes},
+    {9, 9, kKeep},
+});
+constexpr MessageRules kFreeBlocks{"FreeBlocks", kFreeBlocksFields};
+constexpr TableFields kAmountFields = std::to_array<FieldDecision>({
+    {1, 1, kKeepText},
+    {2, 2, kKeep},
+});
+constexpr TableFields kMapperFields = std::to_array<FieldDecision>({{1, 4, kKeep}});
+constexpr TableFields kCacheFields = std::to_array<FieldDecision>({{1, 3, kKeep}});
+constexpr TableFields kCarrierPagesFields = std::to_array<FieldDecision>({{1, 4, kKeep}});
+constexpr TableFields kGroupFields = std::to_array<FieldDecision>({
+    {1, 1, kKeepText},
+    {2, 7, kKeep},
+});
+constexpr MessageRules kAmount{"MemoryAmount", kAmountFields};
+constexpr MessageRules kMapper{"MemoryMapper", kMapperFields};
+constexpr MessageRules kSegmentCache{"SegmentCache", kCacheFields};
+constexpr MessageRules kCarrierPages{"CarrierPages", kCarrierPagesFields};
+constexpr MessageRules kMappingGroup{"MappingGroup", kGroupFields};
+constexpr TableFields kMemoryCgroupFields = std::to_array<FieldDecision>({
+    {1, 1, kHide},  // name
+    {2, 8, kKeep},
+});
+constexpr MessageRules kMemoryCgroup{"MemoryCgroup", kMemoryCgroupFields};
+constexpr TableFields kSystemMemoryFields = std::to_array<FieldDecision>({
+    {1, 2, kMessage, &kAmount},
+    {3, 3, kKeep},
+    {4, 4, kMessage, &kMappingGroup},
+    {5, 5, kMessage, &kCarrierPages},
+    {6, 6, kMessage, &kSegmentCache},
+    {7, 8, kMessage, &kMapper},
+    {9, 9, kMessage, &kFreeBlocks},
+    {10, 10, kMessage, &kMemoryCgroup},
+    {11, 11, kKeep},
+});
+
+}  // namespace
+
+constexpr MessageRules kModule{"Module", kModuleFields};
+constexpr MessageRules kFunctions{"Functions", kFunctionFields};
+constexpr MessageRules kLines{"Lines", kLineFields};
+constexpr MessageRules kExports{"Exports", kExportFields};
+constexpr MessageRules kFunEntries{"FunEntries", kFunEntriesFields};
+constexpr MessageRules kEtsTables{"EtsTables", kEtsTablesFields};
+constexpr MessageRules kEtsRows{"EtsRows", kEtsRowsFields};
+constexpr MessageRules kPersistentTerms{"PersistentTerms", kPersistentTermsFields};
+constexpr MessageRules kPorts{"Ports", kPortsFields};
+constexpr MessageRules kSockets{"Sockets", kSocketsFields};
+constexpr MessageRules kSchedulers{"Schedulers", kSchedulersFields};
+constexpr MessageRules kTimers{"Timers", kTimersFields};
+constexpr MessageRules kDistributionEntries{"DistributionEntries", kDistributionEntriesFields};
+constexpr MessageRules kAllocators{"Allocators", kAllocatorsFields};
+constexpr MessageRules kCarriersPage{"Carriers", kCarrierListFields};
+constexpr MessageRules kSystemMemory{"SystemMemory", kSystemMemoryFields};
+
+}  // namespace beamdump::redact::rules

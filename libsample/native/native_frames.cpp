@@ -1,0 +1,337 @@
+#include <libdump/base/return_if_error.h>
+#include <libdump/profile/samples.h>
+#include <libsample/native/function_starts.h>
+#include <libsample/native/native_frames.h>
+#include <libvm/target/image/debug_file.h>
+#include <libvm/target/image/vm_image.h>
+#include <libvm/target/process/proc_directory.h>
+
+#include <fmt/format.h>
+#include <gelf.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <cxxabi.h>
+#include <dwarf.h>
+#include <elfutils/libdwfl.h>
+#include <fcntl.h>
+#include <filesystem>
+#include <map>
+
+namespace beamdump::sampler {
+
+struct DwflEnd {
+    void operator()(Dwfl* dwfl) const { dwfl_end(dwfl); }
+};
+
+/// What libdw's callbacks are given during one unwinding.
+struct Unwinding {
+    const Sample* sample = nullptr;
+    const std::function<bool(Address)>* is_jit = nullptr;
+    NativeStack found{};
+};
+
+namespace {
+
+constexpr std::size_t kMostNativeFrames = 128;
+constexpr std::size_t kMostNames = 65536;
+/// DWARF's numbers of registers on x86-64 (System V ABI, figure 3.36): the first 16, then the
+/// return address.
+constexpr std::array kDwarfOrder = {
+    Register::kRax, Register::kRdx, Register::kRcx, Register::kRbx, Register::kRsi, Register::kRdi,
+    Register::kRbp, Register::kRsp, Register::kR8,  Register::kR9,  Register::kR10, Register::kR11,
+    Register::kR12, Register::kR13, Register::kR14, Register::kR15, Register::kRip};
+constexpr unsigned kDwarfRbp = 6;
+constexpr unsigned kDwarfR13 = 13;
+constexpr unsigned kDwarfR15 = 15;
+
+struct FreeText {
+    void operator()(char* text) const { std::free(text); }
+};
+
+pid_t next_thread(Dwfl* /*dwfl*/, void* argument, void** thread_argument) {
+    // Called with a null pointer first: there is one thread.
+    if (*thread_argument != nullptr) {
+        return 0;
+    }
+    *thread_argument = argument;
+    return static_cast<const Unwinding*>(argument)->sample->thread;
+}
+
+bool get_thread(Dwfl* /*dwfl*/, pid_t /*thread*/, void* argument, void** thread_argument) {
+    *thread_argument = argument;
+    return true;
+}
+
+bool read_sampled(Dwfl* /*dwfl*/, Dwarf_Addr address, Dwarf_Word* result, void* argument) {
+    const auto& sample = *static_cast<const Unwinding*>(argument)->sample;
+    const auto top = sample.at(Register::kRsp);
+    if (address < top || sample.stack.size() < sizeof(*result) ||
+        address - top > sample.stack.size() - sizeof(*result)) {
+        return false;
+    }
+    std::memcpy(result, sample.stack.data() + (address - top), sizeof(*result));
+    return true;
+}
+
+bool set_registers(Dwfl_Thread* thread, void* argument) {
+    const auto& sample = *static_cast<const Unwinding*>(argument)->sample;
+    for (std::size_t at = 0; at < kDwarfOrder.size(); ++at) {
+        const Dwarf_Word value = sample.at(kDwarfOrder[at]);
+        if (sample.knows(kDwarfOrder[at]) &&
+            !dwfl_thread_state_registers(thread, static_cast<int>(at), 1, &value)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+constexpr Dwfl_Thread_Callbacks kThreadCallbacks = {
+    .next_thread = next_thread,
+    .get_thread = get_thread,
+    .memory_read = read_sampled,
+    .set_initial_registers = set_registers,
+    .detach = nullptr,
+    .thread_detach = nullptr,
+};
+
+int take_frame(Dwfl_Frame* frame, void* argument) {
+    auto& unwinding = *static_cast<Unwinding*>(argument);
+    auto& found = unwinding.found;
+    Dwarf_Addr place = 0;
+    bool interrupted = false;
+    if (!dwfl_frame_pc(frame, &place, &interrupted) || found.places.size() == kMostNativeFrames) {
+        return DWARF_CB_ABORT;
+    }
+    if ((*unwinding.is_jit)(place)) {
+        found.leads_to = place;
+        JitCaller caller{.returns_to = place};
+        if (dwfl_frame_reg(frame, kDwarfR13, &caller.process) == 0 &&
+            dwfl_frame_reg(frame, kDwarfRbp, &caller.saved_stack) == 0) {
+            if (dwfl_frame_reg(frame, kDwarfR15, &caller.heap_top) != 0) {
+                caller.heap_top = 0;
+            }
+            found.caller = caller;
+        }
+        return DWARF_CB_ABORT;
+    }
+    // Minus one: a call may be the last instruction of its function.
+    found.places.push_back(interrupted || found.places.empty() ? place : place - 1);
+    return DWARF_CB_OK;
+}
+
+/// A module's debug file by its build id. `userdata`: the node's root.
+int find_debug_file(Dwfl_Module* module, void** userdata, const char* /*name*/, Dwarf_Addr /*base*/,
+                    const char* /*file*/, const char* /*link*/, GElf_Word /*checksum*/,
+                    char** /*found*/) {
+    const unsigned char* id = nullptr;
+    GElf_Addr address = 0;
+    const int bytes = dwfl_module_build_id(module, &id, &address);
+    if (bytes <= 0 || *userdata == nullptr) {
+        return -1;
+    }
+    std::string text;
+    for (int at = 0; at < bytes; ++at) {
+        text += fmt::format("{:02x}", id[at]);
+    }
+    const std::filesystem::path file =
+        *static_cast<const std::string*>(*userdata) + target::debug_file_path(text);
+    std::error_code error;
+    // What is at such a path may be anything: only a file is opened. libdw closes it.
+    return std::filesystem::is_regular_file(file, error)
+               ? ::open(file.c_str(), O_RDONLY | O_CLOEXEC)
+               : -1;
+}
+
+constexpr Dwfl_Callbacks kFileCallbacks = {
+    .find_elf = nullptr,
+    .find_debuginfo = find_debug_file,
+    .section_address = nullptr,
+    .debuginfo_path = nullptr,
+};
+
+std::string readable(const char* name) {
+    int status = 0;
+    const std::unique_ptr<char, FreeText> plain(
+        abi::__cxa_demangle(name, nullptr, nullptr, &status));
+    return status == 0 && plain ? std::string(plain.get()) : std::string(name);
+}
+
+std::optional<Address> begin_of_function(Dwfl_Module* module, Address address) {
+    GElf_Addr bias = 0;
+    auto* elf = dwfl_module_getelf(module, &bias);
+    std::size_t count = 0;
+    if (elf == nullptr || elf_getphdrnum(elf, &count) != 0) {
+        return std::nullopt;
+    }
+    for (std::size_t at = 0; at < count; ++at) {
+        GElf_Phdr part{};
+        if (gelf_getphdr(elf, static_cast<int>(at), &part) == nullptr ||
+            part.p_type != PT_GNU_EH_FRAME) {
+            continue;
+        }
+        const auto* data = elf_getdata_rawchunk(elf, static_cast<std::int64_t>(part.p_offset),
+                                                part.p_filesz, ELF_T_BYTE);
+        if (data != nullptr && data->d_buf != nullptr) {
+            return function_start({static_cast<const std::byte*>(data->d_buf), data->d_size},
+                                  bias + part.p_vaddr, address);
+        }
+    }
+    return std::nullopt;
+}
+
+}  // namespace
+
+struct NativeFrames::Session {
+    target::Target* target = nullptr;
+    std::string root;
+    std::unique_ptr<Dwfl, DwflEnd> dwfl;
+    Unwinding unwinding;
+
+    /// Reports each file that is mapped, where its first byte is.
+    Result<void> report() {
+        ASSIGN_OR_RETURN(const auto process, target::ProcDirectory::open(target->pid()));
+        std::map<std::string, const target::Mapping*> files;  // the lowest mapping of each
+        std::map<std::string, bool> has_code;
+        for (const auto& mapping : target->mappings().all()) {
+            if (!mapping.path.starts_with('/')) {
+                continue;
+            }
+            const auto [known, is_new] = files.emplace(mapping.path, &mapping);
+            if (mapping.range.begin < known->second->range.begin) {
+                known->second = &mapping;
+            }
+            has_code[mapping.path] = has_code[mapping.path] || mapping.executable;
+        }
+        dwfl.reset(dwfl_begin(&kFileCallbacks));
+        if (!dwfl) {
+            return refused("its files");
+        }
+        dwfl_report_begin(dwfl.get());
+        for (const auto& [path, mapping] : files) {
+            const auto file =
+                has_code[path] ? target::reachable_path(process, *mapping) : std::string();
+            // A file that was deleted or replaced, and cannot be opened, is left out.
+            auto* module = file.empty() ? nullptr
+                                        : dwfl_report_elf(dwfl.get(), path.c_str(), file.c_str(),
+                                                          -1, mapping->range.begin, false);
+            void** userdata = nullptr;
+            if (module != nullptr &&
+                dwfl_module_info(module, &userdata, nullptr, nullptr, nullptr, nullptr, nullptr,
+                                 nullptr) != nullptr &&
+                userdata != nullptr) {
+                *userdata = &root;
+            }
+        }
+        if (dwfl_report_end(dwfl.get(), nullptr, nullptr) != 0 ||
+            !dwfl_attach_state(dwfl.get(), nullptr, target->pid(), &kThreadCallbacks, &unwinding)) {
+            return refused("its files");
+        }
+        return {};
+    }
+
+    static std::unexpected<Error> refused(std::string_view what) {
+        return fail(ErrorCode::kUnsupported,
+                    fmt::format("libdw cannot use {} of the node: {}", what, dwfl_errmsg(-1)));
+    }
+};
+
+void NativeFrames::SessionDeleter::operator()(Session* session) const {
+    delete session;
+}
+
+NativeFrames::NativeFrames(std::unique_ptr<Session, SessionDeleter> session)
+    : session_(std::move(session)) {}
+
+Result<NativeFrames> NativeFrames::open(target::Target& target) {
+    std::unique_ptr<Session, SessionDeleter> session(new Session);
+    session->target = &target;
+    session->root = fmt::format("/proc/{}/root", target.pid());
+    RETURN_IF_ERROR(session->report());
+    return NativeFrames(std::move(session));
+}
+
+NativeStack NativeFrames::unwind(const Sample& sample, const std::function<bool(Address)>& is_jit) {
+    session_->unwinding = {.sample = &sample, .is_jit = &is_jit, .found = {}};
+    // An error means that the frames end before they lead anywhere: what was found stands.
+    const int outcome = dwfl_getthread_frames(session_->dwfl.get(), sample.thread, take_frame,
+                                              &session_->unwinding);
+    auto found = std::move(session_->unwinding.found);
+    found.whole = found.leads_to || outcome == DWARF_CB_OK;
+    if (found.places.empty()) {
+        found.places.push_back(sample.at(Register::kRip));
+    }
+    return found;
+}
+
+std::string NativeFrames::name_at(Address address) {
+    const auto known = names_.find(address);
+    if (known != names_.end()) {
+        return known->second;
+    }
+    if (names_.size() >= kMostNames) {
+        names_.clear();
+    }
+    return names_.emplace(address, find_name(address)).first->second;
+}
+
+std::vector<NamedFunction> NativeFrames::functions(
+    const std::function<bool(const std::string&)>& wanted, std::size_t most) {
+    struct Search {
+        const std::function<bool(const std::string&)>* wanted;
+        std::map<Address, std::string> found{};
+    } search{&wanted};
+    const auto take_module = [](Dwfl_Module* module, void** /*userdata*/, const char* /*name*/,
+                                Dwarf_Addr /*begin*/, void* argument) -> int {
+        auto& [accepts, found] = *static_cast<Search*>(argument);
+        const int count = dwfl_module_getsymtab(module);
+        for (int at = 1; at < count; ++at) {
+            GElf_Sym symbol{};
+            GElf_Addr address = 0;
+            GElf_Word section = 0;
+            const char* name =
+                dwfl_module_getsym_info(module, at, &symbol, &address, &section, nullptr, nullptr);
+            if (name != nullptr && GELF_ST_TYPE(symbol.st_info) == STT_FUNC &&
+                section != SHN_UNDEF && address != 0) {
+                if (auto text = readable(name); (*accepts)(text)) {
+                    found.emplace(address, std::move(text));
+                }
+            }
+        }
+        return DWARF_CB_OK;
+    };
+    dwfl_getmodules(session_->dwfl.get(), take_module, &search, 0);
+    std::vector<NamedFunction> functions;
+    for (auto& [begin, name] : search.found) {
+        if (functions.size() == most) {
+            break;
+        }
+        functions.push_back({std::move(name), begin});
+    }
+    return functions;
+}
+
+std::string NativeFrames::find_name(Address address) {
+    auto* module = dwfl_addrmodule(session_->dwfl.get(), address);
+    if (module == nullptr) {
+        const auto* mapping = session_->target->mappings().find(address);
+        return mapping != nullptr && mapping->path.starts_with('[') ? mapping->path
+                                                                    : std::string(kOutsideFiles);
+    }
+    GElf_Off offset = 0;
+    GElf_Sym symbol{};
+    const char* name =
+        dwfl_module_addrinfo(module, address, &offset, &symbol, nullptr, nullptr, nullptr);
+    if (name != nullptr) {
+        return readable(name);
+    }
+    Dwarf_Addr begin = 0;
+    const char* path =
+        dwfl_module_info(module, nullptr, &begin, nullptr, nullptr, nullptr, nullptr, nullptr);
+    const auto place = begin_of_function(module, address).value_or(address);
+    return fmt::format("{}+{:#x}", std::filesystem::path(path).filename().native(), place - begin);
+}
+
+}  // namespace beamdump::sampler

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <libsample/events/sample.h>
+#include <libvm/target/target.h>
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace beamdump::sampler {
+
+using memory::Address;
+
+/// Stands for the kernel's functions, on top of what called it.
+inline constexpr std::string_view kInKernel = "[kernel]";
+
+/// What the JIT's code had in registers when it called native code (jit/x86/beam_asm.hpp, OTP 25 to
+/// 29).
+struct JitCaller {
+    Address returns_to = 0;
+    Address process = 0;      ///< r13
+    Address saved_stack = 0;  ///< rbp: the Erlang stack's top, in calls that do not save it
+    Address heap_top = 0;     ///< r15; 0: not known
+};
+
+/// Native frames of a sample.
+struct NativeStack {
+    std::vector<Address> places{};      ///< the innermost first
+    std::optional<Address> leads_to{};  ///< the place in the JIT's code that the frames lead to
+    std::optional<JitCaller> caller{};  ///< if that is so and its registers are known
+    bool whole = false;                 ///< they lead there, or to where the thread began
+};
+
+struct NamedFunction {
+    std::string name;
+    Address begin = 0;
+};
+
+/// Unwinds native code of a node by what its files say (.eh_frame), and names it by their symbols,
+/// also from debug files by build id where they are installed. Files are opened through the node's
+/// own root; no network is asked for any.
+class NativeFrames {
+  public:
+    /// Opens the files that the node has mapped. Non-owning. kUnsupported: libdw refuses them.
+    static Result<NativeFrames> open(target::Target& target);
+
+    /// By the sample's registers and stack bytes alone. `is_jit`: whether an address is in the
+    /// JIT's code. Frames end where no file says how they go on, or the bytes end.
+    NativeStack unwind(const Sample& sample, const std::function<bool(Address)>& is_jit);
+
+    /// Functions that `wanted` accepts the names of, at most `most`: name and first instruction, in
+    /// order of these; one function of several names is there once. Of files without symbols none
+    /// are known.
+    std::vector<NamedFunction> functions(const std::function<bool(const std::string&)>& wanted,
+                                         std::size_t most);
+
+    /// "enif_make_int"; "beam.smp+0x1234" where the file has no name for the function, with where
+    /// the function begins; "[native code]" outside of all files.
+    std::string name_at(Address address);
+
+  private:
+    struct Session;
+    struct SessionDeleter {
+        void operator()(Session* session) const;
+    };
+    explicit NativeFrames(std::unique_ptr<Session, SessionDeleter> session);
+    std::string find_name(Address address);
+
+    std::unique_ptr<Session, SessionDeleter> session_;
+    std::unordered_map<Address, std::string> names_;
+};
+
+}  // namespace beamdump::sampler

@@ -1,0 +1,107 @@
+#include <libdump/base/hexadecimal.h>
+#include <libdump/base/return_if_error.h>
+#include <libsample/native/thread_image.h>
+#include <libvm/target/process/proc_directory.h>
+
+#include <fmt/format.h>
+
+namespace beamdump::sampler {
+namespace {
+
+/// As much as a sample has.
+constexpr std::size_t kStackBytes = 32768;
+
+/// "0x7f2c8c0010a8"
+std::optional<std::uint64_t> address(std::string_view text) {
+    constexpr std::string_view kBefore = "0x";
+    return text.starts_with(kBefore) ? hexadecimal_number(text.substr(kBefore.size()))
+                                     : std::nullopt;
+}
+
+/// Takes the last word of a text off it.
+std::string_view last_word(std::string_view& text) {
+    const auto space = text.rfind(' ');
+    const auto word = space == std::string_view::npos ? text : text.substr(space + 1);
+    text = space == std::string_view::npos ? std::string_view() : text.substr(0, space);
+    return word;
+}
+
+void set(Sample& sample, Register name, std::uint64_t value) {
+    sample.registers.at(static_cast<std::size_t>(name)) = value;
+    sample.known |= std::uint64_t{1} << static_cast<unsigned>(name);
+}
+
+}  // namespace
+
+Result<std::optional<CallPlace>> parse_call_place(std::string_view text) {
+    if (text.ends_with('\n')) {
+        text.remove_suffix(1);
+    }
+    if (text == "running") {
+        return std::nullopt;
+    }
+    // "202 0x7f.. (six arguments) 0x7f.. 0x7f..", or "-1 0x7f.. 0x7f..": not in a system call.
+    auto rest = text;
+    const auto instruction = address(last_word(rest));
+    const auto stack_pointer = address(last_word(rest));
+    if (!instruction || !stack_pointer || rest.empty()) {
+        return fail(ErrorCode::kImplausible,
+                    fmt::format("a thread's syscall in /proc is '{}'", text.substr(0, 200)));
+    }
+    return CallPlace{*stack_pointer, *instruction};
+}
+
+ThreadImage ThreadImage::of(const Sample& sample) {
+    ThreadImage image;
+    image.sample_ = sample;
+    image.sample_.stack = {};
+    image.stack_.assign(sample.stack.begin(), sample.stack.end());
+    return image;
+}
+
+Result<ThreadImage> ThreadImage::stopped(const target::ThreadRegisters& thread,
+                                         memory::MemorySource& memory) {
+    ThreadImage image;
+    image.sample_ = {.thread = thread.thread, .place = thread.rip, .known = 0};
+    set(image.sample_, Register::kRip, thread.rip);
+    set(image.sample_, Register::kRsp, thread.rsp);
+    set(image.sample_, Register::kRbx, thread.rbx);
+    set(image.sample_, Register::kRbp, thread.rbp);
+    set(image.sample_, Register::kR12, thread.r12);
+    set(image.sample_, Register::kR13, thread.r13);
+    set(image.sample_, Register::kR14, thread.r14);
+    set(image.sample_, Register::kR15, thread.r15);
+    RETURN_IF_ERROR(image.read_stack(memory));
+    return image;
+}
+
+Result<std::optional<ThreadImage>> ThreadImage::waiting(pid_t pid, pid_t thread,
+                                                        memory::MemorySource& memory) {
+    ASSIGN_OR_RETURN(const auto directory, target::ProcDirectory::open(pid));
+    ASSIGN_OR_RETURN(const auto text, directory.read(fmt::format("task/{}/syscall", thread)));
+    ASSIGN_OR_RETURN(const auto place, parse_call_place(text));
+    if (!place) {
+        return std::nullopt;
+    }
+    ThreadImage image;
+    image.sample_ = {.thread = thread, .place = place->instruction, .known = 0};
+    set(image.sample_, Register::kRip, place->instruction);
+    set(image.sample_, Register::kRsp, place->stack_pointer);
+    RETURN_IF_ERROR(image.read_stack(memory));
+    return image;
+}
+
+Result<void> ThreadImage::read_stack(memory::MemorySource& memory) {
+    stack_.resize(kStackBytes);
+    ASSIGN_OR_RETURN(const auto bytes, memory.read_some(sample_.at(Register::kRsp), stack_));
+    stack_.resize(bytes);
+    return {};
+}
+
+Sample ThreadImage::sample() const {
+    auto sample = sample_;
+    sample.stack = stack_;
+    return sample;
+}
+
+}  // namespace beamdump::sampler

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <libsample/events/sample.h>
+#include <libvm/memory/memory_source.h>
+#include <libvm/target/process/thread_registers.h>
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace beamdump::sampler {
+
+/// Where a thread is in a system call.
+struct CallPlace {
+    std::uint64_t stack_pointer = 0;
+    std::uint64_t instruction = 0;
+    bool operator==(const CallPlace&) const = default;
+};
+
+/// Parses /proc/PID/task/ID/syscall (proc(5)). Nothing: the thread runs. kImplausible: the text has
+/// another form.
+Result<std::optional<CallPlace>> parse_call_place(std::string_view text);
+
+/// Registers and the bytes of the stack of a thread at one moment, for NativeFrames.
+class ThreadImage {
+  public:
+    /// A copy of a sample.
+    static ThreadImage of(const Sample& sample);
+
+    /// Of a thread that stands, by its registers. Errors as MemorySource::read_some().
+    static Result<ThreadImage> stopped(const target::ThreadRegisters& thread,
+                                       memory::MemorySource& memory);
+
+    /// Of a thread that waits, or was stopped, in a system call: of its registers two are known.
+    /// Whether it has not run meanwhile is the caller's matter (thread_rest()). Nothing: it runs.
+    /// kPermission: the kernel does not tell where it is. kTargetDied: it has ended.
+    static Result<std::optional<ThreadImage>> waiting(pid_t pid, pid_t thread,
+                                                      memory::MemorySource& memory);
+
+    /// Refers to this object.
+    [[nodiscard]] Sample sample() const;
+
+  private:
+    ThreadImage() = default;
+    Result<void> read_stack(memory::MemorySource& memory);
+
+    Sample sample_{};
+    std::vector<std::byte> stack_;
+};
+
+}  // namespace beamdump::sampler

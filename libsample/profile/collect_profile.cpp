@@ -1,0 +1,320 @@
+#include <libdump/base/nearest.h>
+#include <libdump/base/return_if_error.h>
+#include <libsample/profile/call_rate.h>
+#include <libsample/profile/call_windows.h>
+#include <libsample/profile/collect_profile.h>
+#include <libsample/profile/node_events.h>
+#include <libsample/profile/sample_stacks.h>
+#include <libvm/target/process/clock.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <thread>
+
+namespace beamdump::sampler {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::milliseconds kLongestWait{100};
+constexpr std::chrono::milliseconds kBetweenThreadLists{100};
+constexpr std::size_t kMostDelays = std::size_t{1} << 20U;
+
+std::optional<std::string> scheduler_text(const SchedulerPlace* scheduler) {
+    if (scheduler == nullptr) {
+        return std::nullopt;
+    }
+    switch (scheduler->kind) {
+        case records::SCHEDULER_KIND_DIRTY_CPU:
+            return fmt::format("dirty CPU scheduler {}", scheduler->number);
+        case records::SCHEDULER_KIND_DIRTY_IO:
+            return fmt::format("dirty I/O scheduler {}", scheduler->number);
+        default:
+            return fmt::format("scheduler {}", scheduler->number);
+    }
+}
+
+class Collector {
+  public:
+    Collector(SampleStacks& stacks, NodeThreads& threads, const ProfileOptions& options,
+              const std::atomic<bool>& cancelled, ProfileReport& report)
+        : stacks_(stacks),
+          threads_(threads),
+          cancelled_(cancelled),
+          report_(report),
+          end_(Clock::now() + options.duration) {}
+
+    Result<void> sample(NodeEvents& events) {
+        auto threads_listed = Clock::now();
+        while (going_on()) {
+            const auto left =
+                std::chrono::duration_cast<std::chrono::milliseconds>(end_ - Clock::now());
+            RETURN_IF_ERROR(
+                events.wait(std::clamp(left, std::chrono::milliseconds{1}, kLongestWait)));
+            RETURN_IF_ERROR(take(events));
+            if (Clock::now() - threads_listed >= kBetweenThreadLists) {
+                threads_listed = Clock::now();
+                RETURN_IF_ERROR(events.refresh());
+            }
+        }
+        RETURN_IF_ERROR(take(events));
+        tell_delays();
+        report_.lost = events.lost();
+        report_.not_sampled = events.not_sampled();
+        report_.kernel_seen = events.kernel_seen();
+        return {};
+    }
+
+    Result<void> count(CallWindows& windows) {
+        CallRate rate;
+        while (going_on()) {
+            ASSIGN_OR_RETURN(
+                const auto window,
+                windows.next(end_, [this](std::size_t, const Sample& sample,
+                                          const std::string& name) { return take(sample, name); }));
+            rate.add_window(std::chrono::duration<double>(window.set).count(),
+                            std::reduce(window.calls.begin(), window.calls.end()));
+        }
+        tell_delays();
+        report_.calls->a_second = rate.a_second();
+        report_.calls->a_second_error = rate.error();
+        ASSIGN_OR_RETURN(report_.calls->counted, windows.counted());
+        report_.calls->set_ns = windows.set_for().count();
+        report_.calls->held_back = windows.held_back();
+        report_.lost = windows.lost();
+        report_.not_sampled = windows.not_sampled();
+        return {};
+    }
+
+    Result<void> read(std::uint64_t rate) {
+        const std::chrono::nanoseconds period{1'000'000'000 / rate};
+        auto next = Clock::now();
+        while (going_on()) {
+            for (const auto& [key, scheduler] : threads_.all()) {
+                ASSIGN_OR_RETURN(const auto found, stacks_.read(scheduler));
+                if (!found) {
+                    ++report_.without_process;
+                    continue;
+                }
+                add(*found, {.scheduler = scheduler_text(&scheduler)});
+            }
+            // A reading that was too late is left out, not made up for.
+            next = std::max(next + period, Clock::now());
+            std::this_thread::sleep_until(std::min(next, end_));
+        }
+        return {};
+    }
+
+  private:
+    [[nodiscard]] bool going_on() const {
+        return Clock::now() < end_ && !cancelled_ && !report_.cut_short;
+    }
+
+    Result<void> take(NodeEvents& events) {
+        Result<void> outcome;
+        auto read = events.read([&](const Sample& sample, const std::string& name) {
+            if (outcome) {
+                outcome = take(sample, name);
+            }
+        });
+        return outcome ? read : outcome;
+    }
+
+    Result<void> take(const Sample& sample, const std::string& name) {
+        if (report_.cut_short) {
+            return {};
+        }
+        ASSIGN_OR_RETURN(const auto found, stacks_.of(sample));
+        if (delays_.size() < kMostDelays) {
+            delays_.push_back(target::clock_ns(CLOCK_MONOTONIC) -
+                              static_cast<std::int64_t>(sample.time_ns));
+        }
+        add(found, {sample.thread, name, scheduler_text(threads_.scheduler(sample.thread))});
+        return {};
+    }
+
+    void tell_delays() {
+        std::ranges::sort(delays_);
+        if (!delays_.empty()) {
+            report_.delay_ns = delays_[delays_.size() / 2];
+            report_.longest_delay_ns = delays_.back();
+        }
+    }
+
+    void add(const SampleStack& sample, const SampledThread& thread) {
+        if (report_.log) {
+            report_.log->add(sample, thread);
+            return;
+        }
+        if (!report_.profile.add(sample, thread)) {
+            report_.cut_short = true;
+            report_.remarks.emplace_back(
+                "there are more different stacks than are kept: the profile ends early");
+        }
+    }
+
+    SampleStacks& stacks_;
+    NodeThreads& threads_;
+    const std::atomic<bool>& cancelled_;
+    ProfileReport& report_;
+    Clock::time_point end_;
+    std::vector<std::int64_t> delays_;
+};
+
+/// Perf events if they are allowed and wanted; nothing: readings.
+Result<std::optional<NodeEvents>> open_events(ObservedNode& node, const ProfileOptions& options,
+                                              ProfileReport& report) {
+    if (options.readings) {
+        return std::nullopt;
+    }
+    if (!node.vm().facts().jit) {
+        report.remarks.emplace_back(
+            "the emulator is the interpreter, whose samples do not show what Erlang code runs");
+        return std::nullopt;
+    }
+    auto events =
+        NodeEvents::open(report.pid, {.period = report.period_ns(), .random_period = true});
+    if (events) {
+        return std::optional(std::move(*events));
+    }
+    const auto code = events.error().code;
+    if (code == ErrorCode::kPermission || code == ErrorCode::kUnsupported) {
+        report.remarks.push_back(events.error().message);
+        return std::nullopt;
+    }
+    return std::unexpected(events.error());
+}
+
+/// The functions of a name, at most one more than there are breakpoints. A BIF's is the emulator's.
+Result<std::vector<NamedFunction>> named_functions(SampleStacks& stacks,
+                                                   const NativeFilter& wanted) {
+    constexpr auto kMost = kMostBreakpoints + 1;
+    auto functions = stacks.functions(wanted, kMost);
+    for (const auto& name : native_names_of_bif(wanted.text())) {
+        if (functions.empty()) {
+            ASSIGN_OR_RETURN(const auto native, NativeFilter::parse(name));
+            functions = stacks.functions(native, kMost);
+        }
+    }
+    return functions;
+}
+
+/// Why there is no function of a name.
+Result<std::string> why_unknown(SampleStacks& stacks, const NativeFilter& wanted) {
+    // Each emulator has this function, and no file exports it: its name is a symbol.
+    ASSIGN_OR_RETURN(const auto of_every_emulator, NativeFilter::parse("erts_schedule"));
+    if (stacks.functions(of_every_emulator, 1).empty()) {
+        return fmt::format(
+            "no function named {} is known: the emulator's file has no names of its own functions; "
+            "install its debug file, or name a fragment of the JIT such as <garbage_collect>",
+            wanted.text());
+    }
+    constexpr std::size_t kMostNames = 200'000;
+    ASSIGN_OR_RETURN(const auto any, NativeFilter::parse("*"));
+    const auto names = native_names_of_bif(wanted.text());
+    Nearest nearest(names.empty() ? wanted.text() : names.front());
+    for (const auto& function : stacks.functions(any, kMostNames)) {
+        nearest.add(function.name);
+    }
+    const auto meant =
+        nearest.best().empty() ? std::string() : fmt::format("; did you mean {}?", nearest.best());
+    return names.empty()
+               ? fmt::format("no function named {} is in the emulator{}", wanted.text(), meant)
+               : fmt::format(
+                     "no BIF {} is in the emulator (calls of Erlang code are counted by "
+                     "alloc --function){}",
+                     wanted.text(), meant);
+}
+
+/// Breakpoints at the functions whose calls are asked for.
+Result<CallWindows> open_windows(SampleStacks& stacks, const NativeFilter& wanted,
+                                 ProfileReport& report) {
+    ASSIGN_OR_RETURN(const auto functions, named_functions(stacks, wanted));
+    if (functions.empty()) {
+        ASSIGN_OR_RETURN(auto why, why_unknown(stacks, wanted));
+        return fail(ErrorCode::kNotFound, std::move(why));
+    }
+    if (functions.size() > kMostBreakpoints) {
+        std::vector<std::string> names;
+        std::ranges::transform(functions, std::back_inserter(names), &NamedFunction::name);
+        return fail(ErrorCode::kUsage,
+                    fmt::format("more than {} functions are named {}, and there are no more "
+                                "breakpoints: {}, ...",
+                                kMostBreakpoints, wanted.text(), fmt::join(names, ", ")));
+    }
+    report.calls.emplace();
+    std::ranges::transform(functions, std::back_inserter(report.calls->functions),
+                           &NamedFunction::name);
+    return CallWindows::open(report.pid, functions);
+}
+
+/// The samples of one run, as far as they came.
+Result<void> collect(ObservedNode& node, SampleStacks& samples, Collector& collector,
+                     const ProfileOptions& options, ProfileReport& report) {
+    if (options.only && !node.vm().facts().jit) {
+        return fail(ErrorCode::kUnsupported,
+                    "the emulator is the interpreter, whose callers of native code are not seen");
+    }
+    if (options.exact && options.only) {
+        ASSIGN_OR_RETURN(auto windows, open_windows(samples, *options.only, report));
+        return collector.count(windows);
+    }
+    ASSIGN_OR_RETURN(auto events, open_events(node, options, report));
+    report.readings = !events;
+    if (options.only && !events) {
+        auto why = report.remarks.back();
+        report.remarks.pop_back();
+        return fail(ErrorCode::kPermission,
+                    fmt::format("native code is seen in samples alone, and {}", why));
+    }
+    return events ? collector.sample(*events) : collector.read(options.rate);
+}
+
+}  // namespace
+
+Result<ProfileReport> collect_profile(ObservedNode& node, const ProfileOptions& options,
+                                      const std::atomic<bool>& cancelled) {
+    ProfileReport report{
+        .node = node.name(),
+        .otp_release = node.vm().facts().otp_release,
+        .pid = node.vm().target().pid(),
+        .rate = options.rate,
+        .profile = Profile(options.by, options.exact ? std::nullopt : options.only)};
+    if (options.keep) {
+        node.keep_functions();
+        report.log.emplace();
+    }
+    if (node.doubt()) {
+        report.remarks.push_back(*node.doubt());
+    }
+    ASSIGN_OR_RETURN(auto stacks, ProcessStacks::open(node, options.frames));
+    ASSIGN_OR_RETURN(auto threads, NodeThreads::open(node, stacks));
+    ASSIGN_OR_RETURN(auto samples, SampleStacks::open(node, stacks, threads, options.frames));
+    report.began_us = target::clock_ns(CLOCK_REALTIME) / 1000;
+    const auto began = target::clock_ns(CLOCK_MONOTONIC);
+    Collector collector(samples, threads, options, cancelled, report);
+    const auto outcome = collect(node, samples, collector, options, report);
+    report.took_ns = target::clock_ns(CLOCK_MONOTONIC) - began;
+    if (report.log) {
+        report.log->name_functions([&](const std::string& text) -> std::optional<FunctionAtoms> {
+            const auto function = node.function_named(text);
+            return function ? std::optional(FunctionAtoms{function->module_atom,
+                                                          function->function_atom, function->arity})
+                            : std::nullopt;
+        });
+    }
+    if (!outcome) {
+        // What was sampled until the node ended stands.
+        if (outcome.error().code != ErrorCode::kTargetDied ||
+            (report.profile.samples() == 0 && (!report.log || report.log->kept() == 0))) {
+            return std::unexpected(outcome.error());
+        }
+        report.cut_short = true;
+        report.remarks.push_back(outcome.error().message);
+    }
+    return report;
+}
+
+}  // namespace beamdump::sampler

@@ -1,0 +1,310 @@
+#include <libdump/base/return_if_error.h>
+#include <libsample/stack/process_stacks.h>
+
+#include <algorithm>
+#include <array>
+
+namespace beamdump::sampler {
+namespace {
+
+/// Of a stack, from its top on: 65,536 words.
+constexpr std::uint64_t kMostWords = std::uint64_t{1} << 16U;
+/// Heaps up to this size are read together with the stack, for what the dictionary tells.
+constexpr std::uint64_t kReadAheadBytes = std::uint64_t{1} << 20U;
+constexpr std::size_t kLabelBytes = 200;
+
+StackTry missed(StackMiss miss, std::string why = {}) {
+    return {.miss = miss, .why = std::move(why)};
+}
+
+StackMiss miss_of(records::VoidReason reason) {
+    switch (reason) {
+        case records::VOID_REASON_NONE:
+            return StackMiss::kNone;
+        case records::VOID_REASON_RUNNING:
+            return StackMiss::kRunning;
+        case records::VOID_REASON_COLLECTING:
+            return StackMiss::kCollecting;
+        case records::VOID_REASON_LOCKED:
+            return StackMiss::kLocked;
+        case records::VOID_REASON_EXITING:
+            return StackMiss::kExiting;
+        default:
+            return StackMiss::kChanged;
+    }
+}
+
+}  // namespace
+
+Result<ProcessStacks> ProcessStacks::open(ObservedNode& node, std::size_t frames) {
+    auto& vm = node.vm();
+    ASSIGN_OR_RETURN(auto reader, beam::ProcessReader::open(vm, node.code()));
+    ASSIGN_OR_RETURN(auto proof, beam::ProcessProof::open(vm.layout(), vm.bulk()));
+    ASSIGN_OR_RETURN(const auto key, node.find_atom(beam::TranslatedCalls::kKey));
+    ASSIGN_OR_RETURN(auto calls, beam::TranslatedCalls::open(vm, key));
+    ASSIGN_OR_RETURN(auto dictionaries, beam::DictionaryReader::open(vm));
+    ASSIGN_OR_RETURN(auto terms, LiveTerms::open(node));
+    ASSIGN_OR_RETURN(auto table, beam::IdTable::processes(vm));
+    ASSIGN_OR_RETURN(const auto pids, beam::PidWords::of(vm));
+    ASSIGN_OR_RETURN(const auto label, node.find_atom("$process_label"));
+    beam::LayoutNames names(vm.layout());
+    const auto field = [&](std::string_view name) { return names.field("Process", name); };
+    Parts parts{node, std::move(reader), std::move(proof), calls, dictionaries, std::move(terms),
+                table, pids, field("common.id"), field("heap"), field("hend"), field("common.reg"),
+                field("stop"), field("current"), beam::ExportFields(names).mfa,
+                // SchedulerReader fails without it; who reads no schedulers needs none.
+                beam::LayoutNames(vm.layout()).field("ErtsSchedulerData", "current_process"), label,
+                frames};
+    RETURN_IF_ERROR(names.outcome());
+    return ProcessStacks(std::move(parts));
+}
+
+std::optional<beam::IdSlot> ProcessStacks::slot_of(Address process) {
+    auto& memory = parts_.node.vm().bulk();
+    const auto id = process % 8 == 0 ? memory.word(process + parts_.id.offset)
+                                     : fail(ErrorCode::kUnmapped, "no structure is there");
+    if (!id || !parts_.pids.owner_id(*id)) {
+        return std::nullopt;
+    }
+    const beam::IdSlot slot{static_cast<std::uint32_t>(parts_.pids.slot(*id)), process};
+    const auto holds = parts_.table.holds(slot);
+    return holds && *holds ? std::optional(slot) : std::nullopt;
+}
+
+std::optional<std::uint64_t> ProcessStacks::owner_of(Address process) {
+    const auto id = parts_.node.vm().bulk().word(process + parts_.id.offset);
+    return id ? parts_.pids.owner_id(*id) : std::nullopt;
+}
+
+std::optional<StackBounds> ProcessStacks::bounds_of(Address process) {
+    head_.resize(beam::end_of({parts_.heap, parts_.hend, parts_.stop}));
+    if (!parts_.node.vm().bulk().read(process, head_)) {
+        return std::nullopt;
+    }
+    const beam::StructView view(head_);
+    return StackBounds{view.get(parts_.heap), view.get(parts_.hend), view.get(parts_.stop)};
+}
+
+std::optional<std::string> ProcessStacks::noted_function(Address process) {
+    const auto current = parts_.node.vm().bulk().word(process + parts_.current.offset);
+    const auto function =
+        current && *current != 0 ? parts_.node.code().mfa_at(*current) : std::nullopt;
+    return function ? std::optional(parts_.node.function_text(*function)) : std::nullopt;
+}
+
+Result<std::optional<ProcessIdentity>> ProcessStacks::identify(const beam::IdSlot& slot) {
+    ASSIGN_OR_RETURN(const auto read, parts_.proof.read(slot.address, before_));
+    if (!read) {
+        return std::nullopt;
+    }
+    parts_.node.vm().forget();
+    ASSIGN_OR_RETURN(const auto process, decode(slot, before_.structure));
+    return process ? std::optional(identity(*process, false)) : std::nullopt;
+}
+
+Result<std::optional<beam::ProcessView>> ProcessStacks::decode(
+    const beam::IdSlot& slot, std::span<const std::byte> structure) {
+    // Names and the like are read through the cache, which may be older than the structure.
+    if (beam::StructView(structure).get(parts_.reg) != 0) {
+        parts_.node.vm().forget();
+    }
+    auto process = parts_.reader.decode(slot, structure);
+    if (!process && ends_all(process.error())) {
+        return std::unexpected(process.error());
+    }
+    return process ? std::optional(std::move(*process)) : std::nullopt;
+}
+
+/// Reads what identity() will need in one call, all after the structure.
+void ProcessStacks::read_ahead(const beam::ProcessView& process) {
+    auto& vm = parts_.node.vm();
+    const std::array<memory::AddressRange, 3> parts = {
+        {{process.heap.begin, process.heap.end},
+         {process.old_heap.begin, process.old_heap.end},
+         {process.dictionary.begin, process.dictionary.end}}};
+    std::uint64_t bytes = 0;
+    for (const auto& part : parts) {
+        bytes += part.bytes();
+    }
+    vm.prefetched().drop();
+    // An error will show again where the parts are used.
+    if (bytes > kReadAheadBytes || !vm.prefetched().read(vm.target().memory(), parts)) {
+        vm.forget();
+    }
+}
+
+ProcessIdentity ProcessStacks::identity(const beam::ProcessView& process, bool with_label) {
+    auto& node = parts_.node;
+    const auto& facts = process.facts;
+    ProcessIdentity who{.owner_id = facts.owner_id(), .status = facts.status()};
+    if (facts.has_registered_name_atom()) {
+        who.registered = node.atom(facts.registered_name_atom());
+        who.registered_atom = facts.registered_name_atom();
+    }
+    if (const auto translated = parts_.calls.of(process); translated || facts.has_initial_call()) {
+        const auto& call = translated ? *translated : facts.initial_call();
+        who.initial_call = node.function_text(call);
+        who.initial_call_atoms =
+            FunctionAtoms{call.module_atom(), call.function_atom(), call.arity()};
+    }
+    if (facts.has_current_function()) {
+        who.current_function = node.function_text(facts.current_function());
+    }
+    if (with_label && parts_.label_atom) {
+        if (const auto label = parts_.dictionaries.value(process, *parts_.label_atom)) {
+            who.label = parts_.terms.text(*label, kLabelBytes);
+        }
+    }
+    return who;
+}
+
+/// A walk that meets code that was loaded since: reads which modules there are, and walks again.
+Result<StackFrames> ProcessStacks::walk(const std::function<Result<StackFrames>()>& once) {
+    auto frames = once();
+    if (frames || frames.error().code != ErrorCode::kImplausible) {
+        return frames;
+    }
+    RETURN_IF_ERROR(parts_.node.refresh_code());
+    return once();
+}
+
+Result<StackTry> ProcessStacks::shown(const beam::ProcessView& process, StackProof proof,
+                                      Result<StackFrames> frames, ProcessIdentity identity) {
+    if (!frames) {
+        return ends_all(frames.error())
+                   ? Result<StackTry>(std::unexpected(frames.error()))
+                   : missed(frames.error().code == ErrorCode::kChanged ? StackMiss::kChanged
+                                                                       : StackMiss::kTorn,
+                            frames.error().message);
+    }
+    auto& node = parts_.node;
+    ProcessStack stack{.process = std::move(identity), .proof = proof, .more = frames->more};
+    auto first = node.place_at(frames->instruction);
+    const bool shared = first && first->starts_with('<');
+    // Code that a fragment was called from is a return address; otherwise, in a native call and
+    // where it was scheduled out in a fragment, the process has noted the function.
+    if ((!first || shared) && proof != StackProof::kSampled &&
+        process.facts.has_current_function()) {
+        first = node.function_text(process.facts.current_function());
+    }
+    if (!shared || proof != StackProof::kSampled) {
+        stack.frames.push_back(first.value_or("<unknown function>"));
+    }
+    for (const auto address : frames->returns) {
+        // Minus one: a call may be the last instruction of its function.
+        stack.frames.push_back(node.place_at(address - 1).value_or("<unknown function>"));
+    }
+    return StackTry{.stack = std::move(stack)};
+}
+
+Result<StackTry> ProcessStacks::at_rest(const beam::IdSlot& slot, bool stopped) {
+    ASSIGN_OR_RETURN(const auto first, parts_.proof.read(slot.address, before_));
+    if (!first) {
+        return missed(StackMiss::kExiting);
+    }
+    const auto busy = miss_of(parts_.proof.busy(before_));
+    if (busy != StackMiss::kNone && !(stopped && busy == StackMiss::kLocked)) {
+        return missed(busy);
+    }
+    ASSIGN_OR_RETURN(const auto process, decode(slot, before_.structure));
+    if (!process) {
+        return missed(StackMiss::kExiting);
+    }
+    if (process->stack.begin == 0) {
+        return missed(StackMiss::kTorn, process->void_detail);
+    }
+    words_.resize(std::min(process->stack.words(), kMostWords));
+    const auto read = parts_.node.vm().bulk().read(process->stack.begin,
+                                                   std::as_writable_bytes(std::span(words_)));
+    if (!read) {
+        return ends_all(read.error()) ? Result<StackTry>(std::unexpected(read.error()))
+                                      : missed(StackMiss::kChanged);
+    }
+    read_ahead(*process);
+    auto who = identity(*process, true);
+    parts_.node.vm().prefetched().drop();
+    if (!stopped) {
+        ASSIGN_OR_RETURN(const auto second, parts_.proof.read(slot.address, after_));
+        const auto changed =
+            second ? miss_of(parts_.proof.changed(before_, after_)) : StackMiss::kExiting;
+        if (changed != StackMiss::kNone) {
+            return missed(changed);
+        }
+    }
+    auto frames = walk([&] {
+        return walk_stack(rules_of(parts_.node), process->facts.instruction_address(),
+                          {process->stack.begin, words_, process->stack.end}, parts_.frames);
+    });
+    return shown(*process, stopped ? StackProof::kStopped : StackProof::kUnchanged,
+                 std::move(frames), std::move(who));
+}
+
+Result<bool> ProcessStacks::is_as_read(const beam::IdSlot& slot) {
+    beam::ProcessReading now;
+    ASSIGN_OR_RETURN(const auto read, parts_.proof.read(slot.address, now));
+    return read && miss_of(parts_.proof.changed(after_, now)) == StackMiss::kNone;
+}
+
+Result<StackTry> ProcessStacks::last_pause(const beam::IdSlot& slot) {
+    ASSIGN_OR_RETURN(const auto read, parts_.proof.read(slot.address, before_));
+    if (!read) {
+        return missed(StackMiss::kExiting);
+    }
+    parts_.node.vm().forget();
+    ASSIGN_OR_RETURN(const auto process, decode(slot, before_.structure));
+    if (!process) {
+        return missed(StackMiss::kExiting);
+    }
+    const auto bounds = bounds_of(slot.address);
+    words_.resize(std::min(process->stack.words(), kMostWords));
+    const auto words = parts_.node.vm().bulk().read(process->stack.begin,
+                                                    std::as_writable_bytes(std::span(words_)));
+    if (!words) {
+        return ends_all(words.error()) ? Result<StackTry>(std::unexpected(words.error()))
+                                       : missed(StackMiss::kChanged);
+    }
+    if (!bounds || bounds_of(slot.address) != bounds || bounds->stop != process->stack.begin) {
+        return missed(StackMiss::kChanged);
+    }
+    auto frames = walk([&] {
+        return walk_stack(rules_of(parts_.node), process->facts.instruction_address(),
+                          {process->stack.begin, words_, process->stack.end}, parts_.frames);
+    });
+    return shown(*process, StackProof::kUnchanged, std::move(frames), identity(*process, false));
+}
+
+Result<StackTry> ProcessStacks::sampled(const Sample& sample) {
+    auto& node = parts_.node;
+    if (sample.in_kernel || !node.in_code(sample.place)) {
+        return missed(StackMiss::kRunning);
+    }
+    const auto slot = slot_of(sample.at(Register::kR13));
+    if (!slot) {
+        return missed(StackMiss::kExiting);
+    }
+    ASSIGN_OR_RETURN(const auto read, parts_.proof.read(slot->address, before_));
+    const beam::StructView view(before_.structure);
+    const auto top = sample.at(Register::kRsp);
+    // Elsewhere it is the thread's own stack, in the middle of a call of native code; or a
+    // collection has moved the process's since.
+    if (!read || top % 8 != 0 || top < view.get(parts_.heap) || top >= view.get(parts_.hend)) {
+        return missed(StackMiss::kRunning);
+    }
+    node.vm().forget();
+    ASSIGN_OR_RETURN(const auto process, decode(*slot, before_.structure));
+    if (!process) {
+        return missed(StackMiss::kExiting);
+    }
+    words_.resize(sample.stack.size() / 8);
+    std::ranges::copy(sample.stack.first(words_.size() * 8),
+                      std::as_writable_bytes(std::span(words_)).begin());
+    const auto bottom = view.get(parts_.hend);
+    const auto inside = std::min<std::uint64_t>(words_.size(), (bottom - top) / 8);
+    words_.resize(inside);
+    auto frames = walk(
+        [&] { return walk_interrupted(node, sample.place, {top, words_, bottom}, parts_.frames); });
+    // What is under the key of the initial call never changes; a label may.
+    return shown(*process, StackProof::kSampled, std::move(frames), identity(*process, false));
+}
+
+}  // namespace beamdump::sampler

@@ -1,0 +1,171 @@
+#include <libdump/base/return_if_error.h>
+#include <libsample/stack/stack_walk.h>
+#include <libvm/beam/layout/term_bits.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+namespace beamdump::sampler {
+namespace {
+
+constexpr std::uint64_t kWord = 8;
+/// A frame has at most 1024 y registers; making one is straight code with an instruction for each.
+constexpr Address kCodeBefore = 1024;
+
+/// The fragment that a function jumps to at its beginning, which leaves nothing on the stack.
+constexpr std::string_view kYield = "i_test_yield_shared";
+
+bool is_header(std::uint64_t word) {
+    return (word & beam::kPrimaryMask) == beam::kPrimaryHeader;
+}
+
+}  // namespace
+
+StackRules rules_of(const ObservedNode& node) {
+    return {[&node](Address pc) { return node.in_code(pc); }, node.shared().normal_exit()};
+}
+
+Result<StackFrames> walk_stack(const StackRules& rules, Address instruction,
+                               const StackWords& stack, std::size_t most) {
+    StackFrames frames{.instruction = instruction};
+    const auto bottom = stack.bottom.value_or(0);
+    Address at = stack.begin;
+    for (const auto word : stack.words) {
+        const auto address = at;
+        at += kWord;
+        if (!is_header(word)) {
+            continue;
+        }
+        if (word == rules.normal_exit && word != 0) {
+            return frames;
+        }
+        if (rules.in_code(word)) {
+            if (frames.returns.size() == most) {
+                frames.more = true;
+                return frames;
+            }
+            frames.returns.push_back(word);
+            continue;
+        }
+        const bool frame_pointer = word == 0 || (word > address && word < bottom);
+        if (!frame_pointer) {
+            return fail(ErrorCode::kImplausible,
+                        fmt::format("the stack word at {:#x} is {:#x}, which is in no loaded code",
+                                    address, word));
+        }
+    }
+    // The words end before the stack does, or the node's shared code is not known.
+    frames.more = at < bottom || !stack.bottom;
+    if (!frames.more && rules.normal_exit != 0) {
+        return fail(ErrorCode::kImplausible,
+                    fmt::format("the stack up to {:#x} does not end as a process's does", bottom));
+    }
+    return frames;
+}
+
+std::optional<std::uint32_t> last_frame_bytes(std::span<const std::byte> code) {
+    static constexpr std::array kSub8 = {std::byte{0x48}, std::byte{0x83}, std::byte{0xec}};
+    static constexpr std::array kSub32 = {std::byte{0x48}, std::byte{0x81}, std::byte{0xec}};
+    const auto at = [&](std::size_t from, const auto& pattern, std::size_t operand) {
+        return from + pattern.size() + operand <= code.size() &&
+               std::ranges::equal(code.subspan(from, pattern.size()), pattern);
+    };
+    for (std::size_t from = code.size(); from-- > 0;) {
+        if (at(from, kSub8, 1)) {
+            return std::to_integer<std::uint32_t>(code[from + kSub8.size()]);
+        }
+        if (at(from, kSub32, 4)) {
+            std::uint32_t bytes = 0;
+            std::memcpy(&bytes, code.data() + from + kSub32.size(), sizeof(bytes));
+            return bytes;
+        }
+    }
+    return std::nullopt;
+}
+
+namespace {
+
+/// The code of the function before the place that it is at, as far as its frame may have been made
+/// there.
+Result<std::vector<std::byte>> code_before(ObservedNode& node, Address place) {
+    const auto function = node.code().function_at(place);
+    if (!function || function->start == 0 || function->start > place) {
+        return std::vector<std::byte>();
+    }
+    std::vector<std::byte> code(std::min<Address>(place - function->start, kCodeBefore));
+    RETURN_IF_ERROR(node.vm().memory().read(place - code.size(), code));
+    return code;
+}
+
+}  // namespace
+
+bool between_functions(ObservedNode& node, Address place) {
+    return node.code().in_code(place) && !node.code().function_at(place);
+}
+
+bool add_fragment_return(ObservedNode& node, std::span<const std::uint64_t> words,
+                         StackFrames& frames) {
+    auto first = words.begin();
+    if (first != words.end() && is_header(*first) && !node.in_code(*first)) {
+        ++first;  // a frame pointer
+    }
+    if (first == words.end() || !node.in_code(*first)) {
+        return false;
+    }
+    if (!is_header(*first)) {
+        frames.returns.insert(frames.returns.begin(), *first);
+    }
+    return true;
+}
+
+Result<StackFrames> walk_interrupted(ObservedNode& node, Address instruction,
+                                     const StackWords& stack, std::size_t most) {
+    const auto rules = rules_of(node);
+    ASSIGN_OR_RETURN(auto frames, walk_stack(rules, instruction, stack, most));
+    // In a shared fragment the first word leads back to the function that is in it: the place that
+    // decides what its frame holds.
+    auto place = instruction;
+    Address top = stack.begin;
+    auto words = stack.words;
+    if (!node.code().in_code(instruction)) {
+        if (words.empty() || !node.code().in_code(words.front()) ||
+            node.shared().name_at(instruction) == kYield) {
+            return fail(ErrorCode::kChanged, "in shared code, called in an unknown way");
+        }
+        place = words.front();
+        (void)add_fragment_return(node, words, frames);
+        top += kWord;
+        words = words.subspan(1);
+    }
+    if (between_functions(node, place)) {
+        return fail(ErrorCode::kChanged, "between functions of a module");
+    }
+    ASSIGN_OR_RETURN(const auto code, code_before(node, place));
+    const auto frame = last_frame_bytes(code);
+    if (frame && may_be_half_made(rules, words, *frame)) {
+        return fail(ErrorCode::kChanged, fmt::format("the frame at {:#x} may be half made", top));
+    }
+    return frames;
+}
+
+// Where the frame was made just now, its return address is behind it, and what looks like one in it
+// is left from calls before. Where it was made earlier, the first one is the right one.
+bool may_be_half_made(const StackRules& rules, std::span<const std::uint64_t> words,
+                      std::uint32_t frame_bytes) {
+    const auto is_return = [&](std::uint64_t word) {
+        return is_header(word) && rules.in_code(word);
+    };
+    std::size_t behind = frame_bytes / kWord;
+    if (behind < words.size() && !is_return(words[behind]) && is_header(words[behind])) {
+        ++behind;  // a frame pointer
+    }
+    const auto first =
+        static_cast<std::size_t>(std::ranges::find_if(words, is_return) - words.begin());
+    return frame_bytes % kWord == 0 && first < behind && behind < words.size() &&
+           is_return(words[behind]);
+}
+
+}  // namespace beamdump::sampler

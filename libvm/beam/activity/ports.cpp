@@ -1,0 +1,185 @@
+#include <libdump/base/return_if_error.h>
+#include <libvm/beam/activity/ports.h>
+#include <libvm/beam/layout/struct_view.h>
+#include <libvm/beam/layout/term_bits.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace beamdump::beam {
+namespace {
+
+constexpr std::uint32_t kSlotsAtOnce = 4096;
+constexpr std::size_t kMaxNameBytes = 4096;  // longer names and command lines are cut
+constexpr int kTries = 4;
+constexpr std::string_view kInetSuffix = "_inet";  // of tcp_inet, udp_inet, sctp_inet
+
+}  // namespace
+
+PortReader::PortReader(Vm& vm, IdTable table, PidWords pids, AtomWords atoms, LayoutNames& names)
+    : vm_(&vm), table_(table), pids_(pids), atoms_(atoms), registered_(names) {
+    const auto field = [&](std::string_view name) { return names.field("Port", name); };
+    id_ = field("common.id");
+    state_ = field("state");
+    name_ = field("name");
+    driver_ = field("drv_ptr");
+    connected_ = field("connected");
+    registered_as_ = field("common.reg");
+    in_ = field("bytes_in");
+    out_ = field("bytes_out");
+    queued_ = field("ioq.size");
+    os_pid_ = field("os_pid");
+    task_flags_ = field("sched.flags");
+    driver_name_ = names.field("ErtsDriver", "name");
+    port_tag_ = names.constant("port_tag");
+    is_connected_ = names.constant("port_state_connected");
+    is_distribution_ = names.constant("port_state_distribution");
+    is_closing_ = names.constant("port_state_closing") | names.constant("port_state_exiting");
+    is_busy_ = names.constant("port_task_busy");
+    driver_data_ = names.field_if_any("Port", "drv_data");
+    bytes_ = names.bytes("Port");
+}
+
+Result<PortReader> PortReader::open(Vm& vm) {
+    ASSIGN_OR_RETURN(const auto table, IdTable::ports(vm));
+    ASSIGN_OR_RETURN(const auto pids, PidWords::of(vm));
+    ASSIGN_OR_RETURN(const auto atoms, AtomWords::resolve(vm.layout()));
+    ASSIGN_OR_RETURN(const auto scheme, vm.layout().constant("term_scheme"));
+    LayoutNames names(vm.layout());
+    PortReader reader(vm, table, pids, atoms, names);
+    RETURN_IF_ERROR(names.outcome());
+    ASSIGN_OR_RETURN(reader.scheme_, scheme_of(static_cast<format::TermScheme>(scheme)));
+    // In OTP 25 a word's lower half has no slot (erl_ptab.h).
+    reader.scheme_.port_slots = reader.scheme_.id == format::TermScheme::kOtp25 ? 0 : table.slots();
+    return reader;
+}
+
+Result<PortReader::Left> PortReader::read(
+    std::size_t most, const std::function<Result<void>(records::Ports&)>& page) {
+    Left left;
+    records::Ports ports;
+    const auto flush = [&]() -> Result<void> {
+        auto done = ports.port_size() == 0 ? Result<void>() : page(ports);
+        ports.Clear();
+        return done;
+    };
+    for (std::uint32_t first = 0; first < table_.slots(); first += kSlotsAtOnce) {
+        ASSIGN_OR_RETURN(const auto used, table_.used(first, kSlotsAtOnce));
+        for (const auto& slot : used) {
+            Result<records::Port> read = port(slot.address);
+            for (int tries = 1; !read && tries < kTries; ++tries) {
+                read = port(slot.address);
+            }
+            if (read) {
+                *ports.add_port() = std::move(*read);
+            } else if (read.error().code == ErrorCode::kTargetDied) {
+                return std::unexpected(read.error());
+            } else if (table_.holds(slot).value_or(true)) {
+                ++left.unreadable;
+            }
+            if (static_cast<std::size_t>(ports.port_size()) >= most) {
+                RETURN_IF_ERROR(flush());
+            }
+        }
+    }
+    RETURN_IF_ERROR(flush());
+    return left;
+}
+
+Result<records::Port> PortReader::port(Address address) {
+    ASSIGN_OR_RETURN(const auto before, OwnedStruct::read(vm_->bulk(), address, bytes_));
+    ASSIGN_OR_RETURN(auto name, text(before.view().get(name_)));
+    ASSIGN_OR_RETURN(auto driver, driver_name(before.view().get(driver_)));
+    ASSIGN_OR_RETURN(const auto registered, registered_name(before.view().get(registered_as_)));
+    ASSIGN_OR_RETURN(const auto read, OwnedStruct::read(vm_->bulk(), address, bytes_));
+    const auto view = read.view();
+    const auto id = view.get(id_);
+    const bool same = std::ranges::all_of(
+        std::initializer_list<Field>{id_, name_, driver_, registered_as_},
+        [&](Field field) { return before.view().get(field) == view.get(field); });
+    if (!same || (id & kImmediateTagMask) != (port_tag_ & kImmediateTagMask)) {
+        return fail(ErrorCode::kImplausible,
+                    fmt::format("port at {:#x}: expected a port's id, the same in two reads, found "
+                                "{:#x} and {:#x}",
+                                address, before.view().get(id_), id));
+    }
+    const auto state = view.u32(state_);
+    records::Port port;
+    port.set_number(port_number(scheme_, id));
+    port.set_struct_address(address);
+    port.set_state_bits(state);
+    port.set_name(std::move(name));
+    port.set_driver(std::move(driver));
+    const auto connected = pids_.owner_id(view.get(connected_));
+    if ((state & is_connected_) != 0 && connected) {
+        port.set_connected_owner_id(*connected);
+    }
+    if (registered) {
+        port.set_registered_name_atom(*registered);
+    }
+    port.set_input_bytes(view.get(in_));
+    port.set_output_bytes(view.get(out_));
+    port.set_queued_bytes(view.get(queued_));
+    // -1: it controls no program.
+    if (const auto pid = static_cast<std::int64_t>(view.get(os_pid_)); pid > 0) {
+        port.set_os_pid(pid);
+    }
+    if (driver_data_ && port.driver().ends_with(kInetSuffix)) {
+        if (const auto socket = file_descriptor(view.get(*driver_data_), address, id)) {
+            port.set_file_descriptor(*socket);
+        }
+    }
+    port.set_busy((view.get(task_flags_) & is_busy_) != 0);
+    port.set_distribution((state & is_distribution_) != 0);
+    port.set_closing((state & is_closing_) != 0);
+    return port;
+}
+
+Result<std::string> PortReader::text(Address address) {
+    std::string text(kMaxNameBytes, '\0');
+    ASSIGN_OR_RETURN(const auto read,
+                     vm_->bulk().read_some(address, std::as_writable_bytes(std::span(text))));
+    text.resize(read);
+    text.resize(std::min(text.find('\0'), text.size()));
+    return text;
+}
+
+Result<std::string> PortReader::driver_name(Address driver) {
+    const auto known = drivers_.find(driver);
+    if (known != drivers_.end()) {
+        return known->second;
+    }
+    ASSIGN_OR_RETURN(const auto at, vm_->bulk().word(driver + driver_name_.offset));
+    ASSIGN_OR_RETURN(auto name, text(at));
+    return drivers_.emplace(driver, std::move(name)).first->second;
+}
+
+Result<std::optional<std::uint32_t>> PortReader::registered_name(Address entry) {
+    if (entry == 0) {
+        return std::nullopt;
+    }
+    ASSIGN_OR_RETURN(const auto read, OwnedStruct::read(vm_->bulk(), entry, registered_.bytes));
+    return atoms_.index(read.view().get(registered_.name));
+}
+
+/// The socket of a port of inet_drv: its data begin with the socket, as int and as long, the events
+/// that are waited for, the port, and its id (inet_descriptor, inet_drv.c, OTP 25 to 29). Nothing
+/// where they are not so, and while the port has no socket.
+std::optional<std::uint32_t> PortReader::file_descriptor(Address data, Address port,
+                                                         std::uint64_t id) {
+    enum Place : std::uint8_t { kSocket, kEvent, kEvents, kPort, kId, kPlaces };
+    std::array<std::uint64_t, kPlaces> words{};
+    if (data == 0 || !vm_->bulk().read(data, std::as_writable_bytes(std::span(words)))) {
+        return std::nullopt;
+    }
+    const auto socket = static_cast<std::uint32_t>(words[kSocket]);
+    constexpr std::uint32_t kMostDescriptors = 1U << 30U;
+    return socket < kMostDescriptors && words[kEvent] == socket && words[kPort] == port &&
+                   words[kId] == id
+               ? std::optional(socket)
+               : std::nullopt;
+}
+
+}  // namespace beamdump::beam

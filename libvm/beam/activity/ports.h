@@ -1,0 +1,52 @@
+#pragma once
+
+#include <libdump/term/term_scheme.h>
+#include <libvm/beam/layout/structs.h>
+#include <libvm/beam/tables/atoms.h>
+#include <libvm/beam/tables/id_table.h>
+#include <libvm/beam/tables/pid_words.h>
+
+#include <functional>
+#include <map>
+#include <string>
+
+namespace beamdump::beam {
+
+/// Reads the node's ports (erl_port.h).
+class PortReader {
+  public:
+    static Result<PortReader> open(Vm& vm);
+
+    /// Ports in the table that were left out.
+    struct Left {
+        std::uint64_t unreadable = 0;  ///< or that changed each time that they were read
+    };
+    /// Hands over all ports that are open, in pages of at most `most`. One that closes meanwhile is
+    /// passed over. Each is read between two equal reads of its id, name and driver; its counters
+    /// are those of one moment. Memory: one page.
+    Result<Left> read(std::size_t most, const std::function<Result<void>(records::Ports&)>& page);
+
+  private:
+    PortReader(Vm& vm, IdTable table, PidWords pids, AtomWords atoms, LayoutNames& names);
+    Result<records::Port> port(Address address);
+    Result<std::string> text(Address address);
+    Result<std::string> driver_name(Address driver);
+    Result<std::optional<std::uint32_t>> registered_name(Address entry);
+    std::optional<std::uint32_t> file_descriptor(Address data, Address port, std::uint64_t id);
+
+    Vm* vm_;
+    IdTable table_;
+    PidWords pids_;
+    AtomWords atoms_;
+    TagScheme scheme_;
+    RegisteredFields registered_;
+    Field id_, state_, name_, driver_, connected_, registered_as_, in_, out_, queued_, os_pid_,
+        task_flags_, driver_name_;
+    std::optional<Field> driver_data_;
+    std::uint64_t port_tag_ = 0, is_connected_ = 0, is_distribution_ = 0, is_closing_ = 0,
+                  is_busy_ = 0;
+    std::uint32_t bytes_ = 0;
+    std::map<Address, std::string> drivers_;  // by address; there are few
+};
+
+}  // namespace beamdump::beam

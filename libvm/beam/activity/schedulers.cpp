@@ -1,0 +1,271 @@
+#include <libdump/base/return_if_error.h>
+#include <libvm/beam/activity/schedulers.h>
+#include <libvm/beam/tables/id_table.h>
+#include <libvm/beam/vm/steady_read.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+namespace beamdump::beam {
+namespace {
+
+constexpr std::uint32_t kMaxSchedulers = 1024;  // erl_vm.h: ERTS_MAX_NO_OF_SCHEDULERS
+constexpr std::size_t kPriorities = 4;          // max, high, normal, low (erl_process.h)
+
+/// Reads until two reads in a row are equal.
+template <typename Read>
+auto read_twice(const Read& read) -> decltype(read()) {
+    auto last = read();
+    for (int tries = 1; tries < kTableTries; ++tries) {
+        auto next = read();
+        if (last && next && *last == *next) {
+            return next;
+        }
+        last = std::move(next);
+    }
+    return last ? fail(ErrorCode::kImplausible,
+                       fmt::format("it changed between each of {} reads", kTableTries))
+                : std::move(last);
+}
+
+/// Notes one that could not be read.
+Result<void> pass_over(const Error& error, SchedulerReader::Read& read) {
+    if (error.code == ErrorCode::kTargetDied) {
+        return std::unexpected(error);
+    }
+    if (read.unreadable++ == 0) {
+        read.why = error.message;
+    }
+    return {};
+}
+
+}  // namespace
+
+struct SchedulerReader::State {
+    Address process = 0, port = 0, queue = 0;
+    std::uint32_t sleep_flags = 0;
+    std::optional<std::uint64_t> owner_id, port_number;
+    bool operator==(const State&) const = default;
+};
+
+struct SchedulerReader::Lengths {
+    Address address = 0;
+    std::uint32_t length = 0, ports = 0;
+    std::array<std::uint32_t, kPriorities> by_priority{};
+    bool operator==(const Lengths&) const = default;
+};
+
+SchedulerReader::SchedulerReader(Vm& vm, PidWords pids, LayoutNames& names)
+    : vm_(&vm), pids_(pids) {
+    const auto of_scheduler = [&](std::string_view name) {
+        return names.field("ErtsSchedulerData", name);
+    };
+    const auto of_queue = [&](std::string_view name) { return names.field("ErtsRunQueue", name); };
+    type_ = of_scheduler("type");
+    number_ = of_scheduler("no");
+    dirty_number_ = of_scheduler("dirty_no");
+    sleep_ = of_scheduler("ssi");
+    process_ = of_scheduler("current_process");
+    port_ = of_scheduler("current_port");
+    queue_ = of_scheduler("run_queue");
+    scheduler_end_ = end_of({type_, number_, dirty_number_, sleep_, process_, port_, queue_});
+    stride_ = names.bytes("ErtsAlignedSchedulerData");
+    sleep_flags_ = names.field("ErtsSchedulerSleep", "flags");
+    process_id_ = names.field("Process", "common.id");
+    port_id_ = names.field("Port", "common.id");
+    index_ = of_queue("ix");
+    owner_ = of_queue("scheduler");
+    length_ = of_queue("len");
+    by_priority_ = of_queue("procs.prio_info");
+    ports_ = of_queue("ports.info");
+    queue_bytes_ = names.bytes("ErtsRunQueue");
+    info_length_ = names.field("ErtsRunQueueInfo", "len");
+    info_bytes_ = names.bytes("ErtsRunQueueInfo");
+    sleeping_ = names.constant("scheduler_sleep_sleeping");
+    waiting_ = names.constant("scheduler_sleep_waiting");
+    suspended_ = names.constant("scheduler_sleep_suspended");
+    port_tag_ = names.constant("port_tag");
+}
+
+Result<SchedulerReader> SchedulerReader::open(Vm& vm) {
+    ASSIGN_OR_RETURN(const auto pids, PidWords::of(vm));
+    ASSIGN_OR_RETURN(const auto ports, IdTable::ports(vm));
+    ASSIGN_OR_RETURN(const auto scheme, vm.layout().constant("term_scheme"));
+    LayoutNames names(vm.layout());
+    SchedulerReader reader(vm, pids, names);
+    RETURN_IF_ERROR(names.outcome());
+    ASSIGN_OR_RETURN(reader.scheme_, scheme_of(static_cast<format::TermScheme>(scheme)));
+    // In OTP 25 a word's lower half has no slot (erl_ptab.h).
+    reader.scheme_.port_slots = reader.scheme_.id == format::TermScheme::kOtp25 ? 0 : ports.slots();
+    for (const auto& kind : reader.kinds()) {
+        if (kind.count > kMaxSchedulers) {
+            return fail(ErrorCode::kImplausible,
+                        fmt::format("expected at most {} {}, found {}", kMaxSchedulers, kind.name,
+                                    kind.count));
+        }
+    }
+    const auto is_found = [](const Kind& kind) { return kind.array != 0; };
+    if (std::ranges::none_of(reader.kinds(), is_found)) {
+        return fail(ErrorCode::kNotFound, "their place was not found");
+    }
+    return reader;
+}
+
+std::array<SchedulerReader::Kind, 3> SchedulerReader::kinds() const {
+    const auto& tables = vm_->tables();
+    const auto& facts = vm_->facts();
+    // erl_process.h, ErtsSchedType
+    return {{{records::SCHEDULER_KIND_NORMAL, "schedulers", 0, tables.schedulers, facts.schedulers},
+             {records::SCHEDULER_KIND_DIRTY_CPU, "dirty CPU schedulers", 1,
+              tables.dirty_cpu_schedulers, facts.dirty_cpu_schedulers},
+             {records::SCHEDULER_KIND_DIRTY_IO, "dirty I/O schedulers", 2,
+              tables.dirty_io_schedulers, facts.dirty_io_schedulers}}};
+}
+
+Result<SchedulerReader::Read> SchedulerReader::read() {
+    Read read;
+    for (const auto& kind : kinds()) {
+        if (kind.array == 0) {
+            read.not_found.emplace_back(kind.name);
+            continue;
+        }
+        for (std::uint32_t number = 1; number <= kind.count; ++number) {
+            RETURN_IF_ERROR(scheduler(kind, number, read));
+            // The dirty schedulers of a kind have one queue.
+            if (kind.type == 0 || number == 1) {
+                const auto at = kind.array + (number - 1) * std::uint64_t{stride_};
+                RETURN_IF_ERROR(queue(kind, number, at, read));
+            }
+        }
+    }
+    return read;
+}
+
+Result<void> SchedulerReader::scheduler(const Kind& kind, std::uint32_t number, Read& read) {
+    auto& scheduler = *read.schedulers.add_scheduler();
+    scheduler.set_kind(kind.kind);
+    scheduler.set_number(number);
+    const auto address = kind.array + (number - 1) * std::uint64_t{stride_};
+    scheduler.set_struct_address(address);
+    read.processes.push_back(0);
+    const auto now = read_twice([&] { return state(kind, number, address); });
+    if (!now) {
+        return pass_over(now.error(), read);
+    }
+    read.processes.back() = now->process;
+    scheduler.set_sleep_flags(now->sleep_flags);
+    scheduler.set_sleeping((now->sleep_flags & (sleeping_ | waiting_)) != 0);
+    scheduler.set_suspended((now->sleep_flags & suspended_) != 0);
+    scheduler.set_busy(now->process != 0 || now->port != 0);
+    if (now->owner_id) {
+        scheduler.set_current_owner_id(*now->owner_id);
+    }
+    if (now->port_number) {
+        scheduler.set_current_port_number(*now->port_number);
+    }
+    return {};
+}
+
+Result<SchedulerReader::State> SchedulerReader::state(const Kind& kind, std::uint32_t number,
+                                                      Address address) {
+    auto& memory = vm_->bulk();
+    ASSIGN_OR_RETURN(const auto read, OwnedStruct::read(memory, address, scheduler_end_));
+    const auto view = read.view();
+    const auto found = view.get(kind.type == 0 ? number_ : dirty_number_);
+    if (view.get(type_) != kind.type || found != number) {
+        return fail(ErrorCode::kImplausible,
+                    fmt::format("scheduler at {:#x}: expected number {} of type {}, found {} of {}",
+                                address, number, kind.type, found, view.get(type_)));
+    }
+    State state;
+    state.process = view.get(process_);
+    state.port = view.get(port_);
+    state.queue = view.get(queue_);
+    ASSIGN_OR_RETURN(state.sleep_flags,
+                     memory.value<std::uint32_t>(view.get(sleep_) + sleep_flags_.offset));
+    if (state.process != 0) {
+        ASSIGN_OR_RETURN(const auto id, memory.word(state.process + process_id_.offset));
+        state.owner_id = pids_.owner_id(id);
+        if (!state.owner_id) {
+            return fail(ErrorCode::kImplausible,
+                        fmt::format("process at {:#x}, which scheduler {} has: expected a pid, "
+                                    "found {:#x}",
+                                    state.process, number, id));
+        }
+    }
+    if (state.port != 0) {
+        ASSIGN_OR_RETURN(const auto id, memory.word(state.port + port_id_.offset));
+        if ((id & kImmediateTagMask) != (port_tag_ & kImmediateTagMask)) {
+            return fail(ErrorCode::kImplausible,
+                        fmt::format("port at {:#x}, which scheduler {} has: expected a port's id, "
+                                    "found {:#x}",
+                                    state.port, number, id));
+        }
+        state.port_number = port_number(scheme_, id);
+    }
+    return state;
+}
+
+Result<void> SchedulerReader::queue(const Kind& kind, std::uint32_t number, Address scheduler,
+                                    Read& read) {
+    auto& queue = *read.schedulers.add_run_queue();
+    queue.set_kind(kind.kind);
+    if (kind.type == 0) {
+        queue.set_number(number);
+    }
+    const auto now = read_twice([&] { return lengths(kind, number, scheduler); });
+    if (!now) {
+        return pass_over(now.error(), read);
+    }
+    queue.set_struct_address(now->address);
+    queue.set_length(now->length);
+    queue.set_max_length(now->by_priority[0]);
+    queue.set_high_length(now->by_priority[1]);
+    queue.set_normal_length(now->by_priority[2]);
+    queue.set_low_length(now->by_priority[3]);
+    queue.set_port_length(now->ports);
+    return {};
+}
+
+Result<SchedulerReader::Lengths> SchedulerReader::lengths(const Kind& kind, std::uint32_t number,
+                                                          Address scheduler) {
+    auto& memory = vm_->bulk();
+    Lengths lengths;
+    ASSIGN_OR_RETURN(lengths.address, memory.word(scheduler + queue_.offset));
+    ASSIGN_OR_RETURN(const auto read, OwnedStruct::read(memory, lengths.address, queue_bytes_));
+    const auto view = read.view();
+    // erl_process.c, erts_init_scheduling(): the dirty queues follow those of the schedulers, and
+    // belong to the first dirty scheduler of their kind.
+    const auto index = kind.type == 0 ? number - 1 : vm_->facts().schedulers + kind.type - 1;
+    if (view.get(index_) != index || view.get(owner_) != scheduler) {
+        return fail(
+            ErrorCode::kImplausible,
+            fmt::format("run queue at {:#x}: expected number {} of the scheduler at {:#x}, "
+                        "found {} of {:#x}",
+                        lengths.address, index, scheduler, view.get(index_), view.get(owner_)));
+    }
+    const auto length_of = [&](Field infos, std::size_t at) {
+        return view.u32(
+            {static_cast<std::uint32_t>(infos.offset + at * info_bytes_ + info_length_.offset),
+             info_length_.bytes});
+    };
+    lengths.length = view.u32(length_);
+    lengths.ports = length_of(ports_, 0);
+    for (std::size_t at = 0; at < kPriorities; ++at) {
+        lengths.by_priority.at(at) = length_of(by_priority_, at);
+    }
+    // Both are changed under the queue's lock, one after the other (erts_inc_runq_len()).
+    const auto sum = std::accumulate(lengths.by_priority.begin(), lengths.by_priority.end(),
+                                     std::uint64_t{lengths.ports});
+    if (sum != lengths.length) {
+        return fail(ErrorCode::kImplausible,
+                    fmt::format("run queue at {:#x}: expected a length of {}, the sum of its "
+                                "parts, found {}",
+                                lengths.address, sum, lengths.length));
+    }
+    return lengths;
+}
+
+}  // namespace beamdump::beam

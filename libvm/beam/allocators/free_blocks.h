@@ -1,0 +1,54 @@
+#pragma once
+
+#include <libvm/beam/allocators/carriers.h>
+
+#include <array>
+#include <vector>
+
+namespace beamdump::beam {
+
+/// Free blocks of carriers with several blocks, by size: class N has those from 2^N bytes on, below
+/// 2^(N+1). Sizes have the block's header, as those in erl_alloc_util.c.
+struct FreeBlocks {
+    struct SizeClass {
+        std::uint64_t count = 0;
+        std::uint64_t bytes = 0;
+    };
+    static constexpr std::size_t kClasses = 48;  ///< no block is larger: kMaxMemoryBytes
+    std::array<SizeClass, kClasses> classes{};
+    std::uint64_t count = 0;
+    std::uint64_t bytes = 0;
+    std::uint64_t largest = 0;
+
+    /// `size`: at most kMaxMemoryBytes, not 0.
+    void add(std::uint64_t size);
+    void add(const FreeBlocks& other);
+};
+
+/// Walks the blocks of a carrier from header to header, in pages that are in memory.
+class FreeBlockReader {
+  public:
+    explicit FreeBlockReader(Vm& vm);
+
+    static constexpr std::size_t kBytesOfAFarHeader = 1U << 10U;
+
+    /// The free blocks of a carrier of several blocks. They count only if the walk met the number
+    /// and the bytes of used blocks that the carrier counts, before and after it: kImplausible
+    /// where it did not, or where the headers contradict each other, as they do while the carrier
+    /// is used. kUnmapped: a header is not in memory. Sets what the carrier counts to that time.
+    /// Reads: kBytesOfAFarHeader for a header that is far from the one before it, up to 64 KiB
+    /// where they are close together; the carrier once at most.
+    Result<FreeBlocks> read(CarrierPlace& carrier);
+
+  private:
+    class Walk;
+    Result<std::uint64_t> word(Address address);
+
+    Vm& vm_;
+    std::vector<memory::AddressRange> present_;  // pages of the carrier
+    std::vector<std::byte> window_;              // copied
+    std::size_t window_bytes_ = 0;               // at a time
+    memory::AddressRange copied_;
+};
+
+}  // namespace beamdump::beam

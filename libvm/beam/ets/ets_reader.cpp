@@ -1,0 +1,219 @@
+#include <libdump/base/return_if_error.h>
+#include <libvm/beam/ets/ets_reader.h>
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <cstring>
+#include <thread>
+
+namespace beamdump::beam {
+namespace {
+
+// erl_db.c: the table of names has at most 2^26 entries; unnamed tables are rarely more.
+constexpr std::uint64_t kMaxTables = std::uint64_t{1} << 26U;
+constexpr std::size_t kReferenceNumbers = 3;
+/// A member that is deleted meanwhile, between two reads of a running node.
+constexpr std::uint64_t kMembersInMotion = 4;
+
+std::unexpected<Error> no_table(Address address, std::string_view why) {
+    return fail(ErrorCode::kImplausible,
+                fmt::format("there is no ETS table at {:#x}: {}", address, why));
+}
+
+}  // namespace
+
+Result<EtsReader> EtsReader::open(Vm& vm, std::optional<std::uint32_t> processors) {
+    if (vm.tables().schedulers == 0) {
+        return fail(ErrorCode::kNotFound,
+                    "the schedulers, whose lists the tables are in, were "
+                    "not found");
+    }
+    ASSIGN_OR_RETURN(auto counters, EtsCounters::open(vm, processors));
+    ASSIGN_OR_RETURN(auto pids, PidWords::of(vm));
+    ASSIGN_OR_RETURN(auto atoms, AtomWords::resolve(vm.layout()));
+    LayoutNames names(vm.layout());
+    EtsReader reader(vm, names, std::move(counters), pids, atoms);
+    reader.count_ = names.field("EtsScheduler", "tables.count");
+    reader.list_ = names.field("EtsScheduler", "tables.clist");
+    reader.stride_ = names.bytes("ErtsAlignedSchedulerData");
+    RETURN_IF_ERROR(names.outcome());
+    return reader;
+}
+
+Result<EtsTableList> EtsReader::read(const Moving& moving) {
+    EtsTableList list;
+    for (std::uint32_t index = 0; index < vm_->facts().schedulers; ++index) {
+        const auto scheduler = vm_->tables().schedulers + index * stride_;
+        Walk best;
+        for (int attempt = 1;; ++attempt) {
+            const bool is_moving = moving();
+            ASSIGN_OR_RETURN(auto walked, walk(scheduler, is_moving));
+            if (attempt == 1 || walked.doubt.empty() || walked.tables.size() > best.tables.size()) {
+                best = std::move(walked);
+            }
+            if (best.doubt.empty() || !is_moving || attempt == kTableTries) {
+                break;
+            }
+            std::this_thread::sleep_for(kBetweenTableTries);
+            vm_->forget();
+        }
+        for (auto& table : best.tables) {
+            table.facts.set_scheduler(index + 1);
+            list.tables.push_back(std::move(table));
+        }
+        if (!best.doubt.empty()) {
+            list.doubts.push_back(
+                fmt::format("ETS tables of scheduler {}: {}", index + 1, best.doubt));
+        }
+    }
+    return list;
+}
+
+/// What was found of a list, and why that is not all. Fails where the target is gone.
+Result<EtsReader::Walk> EtsReader::walk(Address scheduler, bool moving) {
+    Walk walk;
+    const auto stop = [&](std::string why) {
+        walk.doubt = std::move(why);
+        return walk;
+    };
+    auto& memory = vm_->memory();
+    const auto counted = memory.word(scheduler + count_.offset);
+    const auto first = memory.word(scheduler + list_.offset);
+    if (!counted || !first) {
+        return stop(!counted ? counted.error().message : first.error().message);
+    }
+    Address before = 0;
+    Address first_prev = 0;
+    for (auto at = *first; at != 0;) {
+        if (walk.members >= std::min(*counted + kMembersInMotion, kMaxTables)) {
+            return stop(fmt::format("the list does not close after the {} it counts", *counted));
+        }
+        if (!vm_->plausible(at, fields_.bytes)) {
+            return stop(fmt::format("one would be at {:#x}", at));
+        }
+        const auto raw = OwnedStruct::read(memory, at, fields_.bytes);
+        if (!raw) {
+            return raw.error().code == ErrorCode::kTargetDied
+                       ? Result<Walk>(std::unexpected(raw.error()))
+                       : stop(raw.error().message);
+        }
+        const auto view = raw->view();
+        const auto prev = view.get(fields_.prev);
+        if (walk.members != 0 && prev != before) {
+            return stop(fmt::format("the one at {:#x} does not lead back", at));
+        }
+        first_prev = walk.members == 0 ? prev : first_prev;
+        ++walk.members;
+        if ((view.get(fields_.status) & fields_.deleted) == 0) {
+            auto table = decode(at, view);
+            if (!table) {
+                return stop(table.error().message);
+            }
+            walk.tables.push_back(std::move(*table));
+        }
+        before = at;
+        at = view.get(fields_.next);
+        if (at == *first) {
+            break;
+        }
+        if (at == 0) {
+            return stop(fmt::format("the list ends at {:#x}", before));
+        }
+    }
+    if (walk.members != 0 && first_prev != before) {
+        return stop("its ends do not meet");
+    }
+    if (!moving && walk.members != *counted) {
+        return stop(fmt::format("the list has {} and counts {}", walk.members, *counted));
+    }
+    return walk;
+}
+
+Result<EtsTableView> EtsReader::table(Address address) {
+    ASSIGN_OR_RETURN(const auto raw, OwnedStruct::read(vm_->memory(), address, fields_.bytes));
+    if ((raw.view().get(fields_.status) & fields_.deleted) != 0) {
+        return no_table(address, "it was deleted");
+    }
+    return decode(address, raw.view());
+}
+
+Result<EtsTableView> EtsReader::decode(Address address, StructView view) {
+    EtsTableView table;
+    table.address = address;
+    table.status = view.get(fields_.status);
+    table.owner_word = view.get(fields_.owner);
+    auto& facts = table.facts;
+    facts.set_struct_address(address);
+    const auto types = fields_.set | fields_.bag | fields_.duplicate_bag | fields_.ordered_set |
+                       fields_.ca_ordered_set;
+    const auto protections = fields_.private_ | fields_.protected_ | fields_.public_;
+    if (!std::has_single_bit(table.status & types) ||
+        !std::has_single_bit(table.status & protections)) {
+        return no_table(address, fmt::format("status {:#x}", table.status));
+    }
+    const auto owner = pids_.owner_id(table.owner_word);
+    if (!owner) {
+        return no_table(address, fmt::format("its owner would be {:#x}", table.owner_word));
+    }
+    facts.set_owner_id(*owner);
+    if (const auto heir = pids_.owner_id(view.get(fields_.heir))) {
+        facts.set_heir_id(*heir);
+    } else if (atoms_.index(view.get(fields_.heir))) {
+        facts.set_no_heir(true);
+    }
+    if (const auto name = atoms_.index(view.get(fields_.name))) {
+        facts.set_name_atom(*name);
+    } else {
+        return no_table(address, "its name is no atom");
+    }
+    options(table.status, facts);
+    facts.set_key_position(view.u32(fields_.key_position));
+    facts.set_compressed(view.get(fields_.compress) != 0);
+    facts.set_decentralized_counters(view.get(fields_.decentralized) != 0);
+    facts.set_fixed(view.get(fields_.fix_count) != 0);
+    RETURN_IF_ERROR(identify(view, facts));
+    ASSIGN_OR_RETURN(const auto counts, counters_.read(view));
+    if (counts) {
+        facts.set_rows(counts->rows);
+        facts.set_bytes(counts->bytes);
+    }
+    return table;
+}
+
+/// The table identifier: a magic binary that leads to the table. Its numbers are the reference's.
+Result<void> EtsReader::identify(StructView view, records::EtsTable& facts) {
+    const auto binary = view.get(fields_.identifier);
+    const auto address = facts.struct_address();
+    const auto back = vm_->memory().word(binary + binary_.magic_data.offset);
+    if (!back || *back != address) {
+        return no_table(address, "its identifier does not lead to it");
+    }
+    std::array<std::uint32_t, kReferenceNumbers> numbers{};
+    RETURN_IF_ERROR(vm_->memory().read(binary + binary_.magic_numbers.offset,
+                                       std::as_writable_bytes(std::span(numbers))));
+    facts.mutable_reference()->Add(numbers.begin(), numbers.end());
+    return {};
+}
+
+void EtsReader::options(std::uint64_t status, records::EtsTable& facts) const {
+    const auto has = [status](std::uint64_t flag) { return (status & flag) != 0; };
+    facts.set_type(has(fields_.set)             ? records::ETS_TYPE_SET
+                   : has(fields_.bag)           ? records::ETS_TYPE_BAG
+                   : has(fields_.duplicate_bag) ? records::ETS_TYPE_DUPLICATE_BAG
+                                                : records::ETS_TYPE_ORDERED_SET);
+    if (facts.type() == records::ETS_TYPE_ORDERED_SET) {
+        facts.set_ca_tree(has(fields_.ca_ordered_set));
+    }
+    facts.set_protection(has(fields_.private_)     ? records::ETS_PROTECTION_PRIVATE
+                         : has(fields_.protected_) ? records::ETS_PROTECTION_PROTECTED
+                                                   : records::ETS_PROTECTION_PUBLIC);
+    facts.set_named(has(fields_.named));
+    facts.set_read_concurrency(has(fields_.read_concurrency));
+    facts.set_write_concurrency(
+        !has(fields_.write_concurrency)       ? records::ETS_WRITE_CONCURRENCY_FALSE
+        : has(fields_.write_concurrency_auto) ? records::ETS_WRITE_CONCURRENCY_AUTO
+                                              : records::ETS_WRITE_CONCURRENCY_TRUE);
+}
+
+}  // namespace beamdump::beam

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <libvm/beam/ets/ets_counters.h>
+#include <libvm/beam/tables/atoms.h>
+#include <libvm/beam/tables/pid_words.h>
+#include <libvm/beam/vm/steady_read.h>
+
+#include <string>
+#include <vector>
+
+namespace beamdump::beam {
+
+/// All tables that were found, and one sentence for each scheduler whose list was not read whole.
+struct EtsTableList {
+    std::vector<EtsTableView> tables;
+    std::vector<std::string> doubts;
+};
+
+/// The node's ETS tables: each is in the list of the scheduler that created it
+/// (ErtsSchedulerData's ets_tables, erl_db.c of OTP 25 to 29), a circle that this scheduler alone
+/// changes, without a lock. A walk that meets a change begins anew.
+class EtsReader {
+  public:
+    /// kNotFound: the schedulers were not found. `processors`: see EtsCounters.
+    static Result<EtsReader> open(Vm& vm, std::optional<std::uint32_t> processors);
+
+    /// While the node is `moving`, a list that contradicts itself is read again. Deleted tables
+    /// that are not freed yet are left out, as by ets:all/0.
+    Result<EtsTableList> read(const Moving& moving);
+
+    /// A table's structure as it is now. kImplausible: there is no table.
+    Result<EtsTableView> table(Address address);
+
+    [[nodiscard]] const EtsTableFields& fields() const { return fields_; }
+
+  private:
+    EtsReader(Vm& vm, LayoutNames& names, EtsCounters counters, PidWords pids, AtomWords atoms)
+        : vm_(&vm),
+          fields_(names),
+          binary_(names),
+          counters_(std::move(counters)),
+          pids_(pids),
+          atoms_(atoms) {}
+
+    struct Walk {
+        std::vector<EtsTableView> tables;
+        std::uint64_t members = 0;  ///< deleted ones too
+        std::string doubt;          ///< why the list was not read to its end
+    };
+    Result<Walk> walk(Address scheduler, bool moving);
+    Result<EtsTableView> decode(Address address, StructView view);
+    Result<void> identify(StructView view, records::EtsTable& facts);
+    void options(std::uint64_t status, records::EtsTable& facts) const;
+
+    Vm* vm_;
+    EtsTableFields fields_;
+    BinaryFields binary_;
+    EtsCounters counters_;
+    PidWords pids_;
+    AtomWords atoms_;
+    Field count_, list_;
+    std::uint64_t stride_ = 0;
+};
+
+}  // namespace beamdump::beam

@@ -1,0 +1,214 @@
+#include <libdump/base/return_if_error.h>
+#include <libdump/base/system_error.h>
+#include <libvm/beam/layout/layout.h>
+
+#include <fmt/format.h>
+#include <simdjson.h>
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+namespace beamdump::beam {
+namespace {
+
+constexpr std::uint32_t kMaxStructBytes = 1U << 20U;
+
+using simdjson::dom::element;
+using simdjson::dom::object;
+
+std::unexpected<Error> bad(std::string_view what) {
+    return fail(ErrorCode::kUnsupported, fmt::format("layout: {}", what));
+}
+
+Result<std::uint32_t> number(const object& from, std::string_view key, std::string_view where) {
+    std::uint64_t value = 0;
+    if (from[key].get_uint64().get(value) != simdjson::SUCCESS || value > kMaxStructBytes) {
+        return bad(fmt::format("{} has no sensible \"{}\"", where, key));
+    }
+    return static_cast<std::uint32_t>(value);
+}
+
+Result<std::string> text(const object& from, std::string_view key) {
+    std::string_view value;
+    if (from[key].get_string().get(value) != simdjson::SUCCESS) {
+        return bad(fmt::format("no string \"{}\" at the top", key));
+    }
+    return std::string(value);
+}
+
+Result<StructLayout> parse_struct(std::string_view name, const element& value) {
+    object body;
+    object fields;
+    if (value.get_object().get(body) != simdjson::SUCCESS ||
+        body["fields"].get_object().get(fields) != simdjson::SUCCESS) {
+        return bad(fmt::format("structure {} has no \"fields\"", name));
+    }
+    ASSIGN_OR_RETURN(auto bytes, number(body, "bytes", name));
+    StructLayout result{std::string(name), bytes, {}};
+    for (const auto& [key, field_value] : fields) {
+        object field;
+        if (field_value.get_object().get(field) != simdjson::SUCCESS) {
+            return bad(fmt::format("{}.{} is not an object", name, key));
+        }
+        ASSIGN_OR_RETURN(auto offset, number(field, "offset", key));
+        ASSIGN_OR_RETURN(auto size, number(field, "bytes", key));
+        if (std::uint64_t{offset} + size > bytes) {
+            return bad(
+                fmt::format("{}.{} reaches beyond the structure's {} bytes", name, key, bytes));
+        }
+        result.fields.emplace(std::string(key), Field{offset, size});
+    }
+    return result;
+}
+
+}  // namespace
+
+std::uint32_t end_of(std::initializer_list<Field> fields) {
+    std::uint32_t end = 0;
+    for (const auto& field : fields) {
+        end = std::max(end, field.offset + field.bytes);
+    }
+    return end;
+}
+
+Result<Layout> Layout::parse(std::string_view json) {
+    simdjson::dom::parser parser;
+    const simdjson::padded_string padded(json);
+    object top;
+    const auto error = parser.parse(padded).get_object().get(top);
+    if (error == simdjson::MEMALLOC) {
+        return std::unexpected(error_of(std::bad_alloc()));
+    }
+    if (error != simdjson::SUCCESS) {
+        return bad(fmt::format("not a JSON object: {}", simdjson::error_message(error)));
+    }
+    Layout layout;
+    layout.json_ = std::string(json);
+    ASSIGN_OR_RETURN(auto name, text(top, "name"));
+    ASSIGN_OR_RETURN(auto release, text(top, "otp_release"));
+    layout.name_ = std::move(name);
+    layout.release_ = std::move(release);
+    std::uint64_t word_bytes = 0;
+    if (top["word_bytes"].get_uint64().get(word_bytes) != simdjson::SUCCESS || word_bytes != 8) {
+        return bad("only \"word_bytes\": 8 is supported");
+    }
+    object structs;
+    object constants;
+    if (top["structs"].get_object().get(structs) != simdjson::SUCCESS ||
+        top["constants"].get_object().get(constants) != simdjson::SUCCESS) {
+        return bad("no \"structs\" or no \"constants\"");
+    }
+    for (const auto& [key, value] : structs) {
+        ASSIGN_OR_RETURN(auto parsed, parse_struct(key, value));
+        layout.structs_.emplace(std::string(key), std::move(parsed));
+    }
+    for (const auto& [key, value] : constants) {
+        std::uint64_t constant = 0;
+        if (value.get_uint64().get(constant) != simdjson::SUCCESS) {
+            return bad(fmt::format("constant {} is not an unsigned number", key));
+        }
+        layout.constants_.emplace(std::string(key), constant);
+    }
+    return layout;
+}
+
+Layout Layout::moved(const std::string& structure, const std::string& field,
+                     std::uint32_t bytes) const {
+    auto result = *this;
+    auto& body = result.structs_.at(structure);
+    auto& place = body.fields.at(field);
+    place.offset += bytes;
+    body.bytes = std::max(body.bytes, place.offset + place.bytes);
+    return result;
+}
+
+Result<const StructLayout*> Layout::structure(std::string_view name) const {
+    const auto found = structs_.find(name);
+    if (found == structs_.end()) {
+        return bad(fmt::format("{} lacks structure {}", name_, name));
+    }
+    return &found->second;
+}
+
+Result<Field> Layout::field(std::string_view structure_name, std::string_view name) const {
+    ASSIGN_OR_RETURN(auto found, structure(structure_name));
+    const auto field = found->fields.find(name);
+    if (field == found->fields.end()) {
+        return bad(fmt::format("{} lacks {}.{}", name_, structure_name, name));
+    }
+    return field->second;
+}
+
+Result<std::uint64_t> Layout::constant(std::string_view name) const {
+    const auto found = constants_.find(name);
+    if (found == constants_.end()) {
+        return bad(fmt::format("{} lacks constant {}", name_, name));
+    }
+    return found->second;
+}
+
+template <typename T>
+T LayoutNames::keep(Result<T> result) {
+    if (result) {
+        return *result;
+    }
+    if (!missing_) {
+        missing_ = result.error();
+    }
+    return T{};
+}
+
+Field LayoutNames::field(std::string_view structure, std::string_view name) {
+    return keep(layout_.field(structure, name));
+}
+
+Field LayoutNames::field(std::initializer_list<Name> names) {
+    for (const auto& [structure, name] : names) {
+        if (const auto found = layout_.field(structure, name)) {
+            return *found;
+        }
+    }
+    return field(names.begin()->first, names.begin()->second);
+}
+
+std::optional<Field> LayoutNames::field_if_any(std::string_view structure, std::string_view name) {
+    const auto found = layout_.field(structure, name);
+    return found ? std::optional(*found) : std::nullopt;
+}
+
+std::optional<std::uint64_t> LayoutNames::constant_if_any(std::string_view name) const {
+    const auto found = layout_.constant(name);
+    return found ? std::optional(*found) : std::nullopt;
+}
+
+bool LayoutNames::has_structure(std::string_view name) const {
+    return layout_.structure(name).has_value();
+}
+
+std::uint64_t LayoutNames::constant(std::initializer_list<std::string_view> names) {
+    for (const auto name : names) {
+        if (const auto found = layout_.constant(name)) {
+            return *found;
+        }
+    }
+    return constant(*names.begin());
+}
+
+std::uint32_t LayoutNames::bytes(std::string_view structure) {
+    const auto found = layout_.structure(structure);
+    return found ? (*found)->bytes : keep(Result<std::uint32_t>(std::unexpected(found.error())));
+}
+
+std::uint64_t LayoutNames::constant(std::string_view name) {
+    return keep(layout_.constant(name));
+}
+
+Result<void> LayoutNames::outcome() const {
+    if (missing_) {
+        return std::unexpected(*missing_);
+    }
+    return {};
+}
+
+}  // namespace beamdump::beam

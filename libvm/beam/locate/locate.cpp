@@ -1,0 +1,65 @@
+#include <libdump/base/return_if_error.h>
+#include <libvm/beam/locate/locate.h>
+#include <libvm/beam/locate/symbols.h>
+#include <libvm/beam/locate/vm_finder.h>
+
+#include <fmt/format.h>
+
+#include <builtin_layouts.h>
+#include <utility>
+
+namespace beamdump::beam {
+namespace {
+
+Result<Layout> choose_layout(const std::string& release, const LocateOptions& options) {
+    if (options.layout) {
+        return *options.layout;
+    }
+    ASSIGN_OR_RETURN(auto layouts, known_layouts(options));
+    std::string known;
+    for (auto& layout : layouts) {
+        if (layout.release() == release) {
+            return std::move(layout);
+        }
+        known += fmt::format("{}{}", known.empty() ? "" : ", ", layout.release());
+    }
+    return fail(ErrorCode::kNoLayout,
+                fmt::format("no layout for OTP {} (known: {}); give one with --layout FILE",
+                            release, known));
+}
+
+}  // namespace
+
+Result<std::vector<Layout>> known_layouts(const LocateOptions& options) {
+    if (!options.layouts.empty()) {
+        return options.layouts;
+    }
+    std::vector<Layout> layouts;
+    for (const auto& builtin : builtin_layouts()) {
+        ASSIGN_OR_RETURN(auto layout, Layout::parse(builtin.json));
+        layouts.push_back(std::move(layout));
+    }
+    return layouts;
+}
+
+Result<std::string> find_release(target::Target& target, const LocateOptions& options) {
+    const auto symbols = Symbols::of(target, options.no_symbols);
+    ASSIGN_OR_RETURN(const auto search, ImageSearch::read(target));
+    auto version = find_version(target, symbols, search);
+    return version ? Result<std::string>(std::move(version->otp_release))
+                   : std::unexpected(version.error());
+}
+
+Result<std::unique_ptr<Vm>> locate_vm(std::unique_ptr<target::Target> target,
+                                      const LocateOptions& options) {
+    const auto symbols = Symbols::of(*target, options.no_symbols);
+    ASSIGN_OR_RETURN(const auto search, ImageSearch::read(*target));
+    ASSIGN_OR_RETURN(const auto version, find_version(*target, symbols, search));
+    ASSIGN_OR_RETURN(auto layout, choose_layout(version.otp_release, options));
+    auto vm = std::make_unique<Vm>(std::move(target), std::move(layout), options.sizes);
+    VmFinder finder(*vm, symbols, search);
+    RETURN_IF_ERROR(finder.find(version));
+    return vm;
+}
+
+}  // namespace beamdump::beam

@@ -1,0 +1,73 @@
+#include <libdump/base/return_if_error.h>
+#include <libvm/beam/locate/version_text.h>
+#include <libvm/beam/locate/vm_finder.h>
+
+#include <fmt/format.h>
+
+namespace beamdump::beam {
+namespace {
+
+constexpr std::uint64_t kLongestText = 64;
+constexpr unsigned kWordBits = 64;
+
+std::unexpected<Error> wrong_width(std::uint64_t bits) {
+    return fail(ErrorCode::kUnsupported,
+                fmt::format("a {}-bit VM: only 64-bit ones are supported", bits));
+}
+
+Result<std::string> text_at(target::Target& target, std::string_view name,
+                            const target::Symbol& symbol) {
+    std::string text(std::min(symbol.size, kLongestText), '\0');
+    if (auto done = target.memory().read(symbol.address, std::as_writable_bytes(std::span(text)));
+        !done) {
+        return wrap(fmt::format("reading {}", name), done.error());
+    }
+    text.resize(std::min(text.find('\0'), text.size()));
+    return text;
+}
+
+}  // namespace
+
+Result<RuntimeVersion> find_version(target::Target& target, const Symbols& symbols,
+                                    const ImageSearch& search) {
+    const auto release = symbols.find("etp_otp_release");
+    const auto version = symbols.find("etp_erts_version");
+    const auto jit = symbols.find("etp_beamasm");
+    const auto bits = symbols.find("etp_arch_bits");
+    if (!release || !version || !jit || !bits) {
+        ASSIGN_OR_RETURN(auto text, find_version_text(search));
+        if (text.word_bits != kWordBits) {
+            return wrong_width(text.word_bits);
+        }
+        return RuntimeVersion{text.otp_release,
+                              text.erts_version,
+                              text.jit,
+                              {{"erts_system_version", text.address, "text"}}};
+    }
+    auto release_text = text_at(target, "etp_otp_release", *release);
+    auto version_text = text_at(target, "etp_erts_version", *version);
+    auto jit_value = target.memory().value<std::int32_t>(jit->address);
+    auto bits_value = target.memory().value<std::int32_t>(bits->address);
+    for (const auto* failed :
+         {release_text ? nullptr : &release_text.error(),
+          version_text ? nullptr : &version_text.error(), jit_value ? nullptr : &jit_value.error(),
+          bits_value ? nullptr : &bits_value.error()}) {
+        if (failed != nullptr) {
+            return wrap("reading the runtime's version", *failed);
+        }
+    }
+    if (*bits_value != static_cast<std::int32_t>(kWordBits)) {
+        return wrong_width(static_cast<std::uint64_t>(*bits_value));
+    }
+    RuntimeVersion result{*release_text, *version_text, *jit_value != 0, {}};
+    const auto note = [&](std::string_view name, const target::Symbol& symbol) {
+        result.found.push_back({std::string(name), symbol.address, std::string(symbol.table)});
+    };
+    note("etp_otp_release", *release);
+    note("etp_erts_version", *version);
+    note("etp_beamasm", *jit);
+    note("etp_arch_bits", *bits);
+    return result;
+}
+
+}  // namespace beamdump::beam

@@ -1,0 +1,290 @@
+#include <libdump/base/return_if_error.h>
+#include <libdump/format/format.h>
+#include <libdump/format/process_row.h>
+#include <libvm/beam/processes/process.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace beamdump::beam {
+namespace {
+
+using records::ProcessStatus;
+
+/// Sizes in a process structure beyond these (2^48 bytes of address space) are garbage.
+constexpr std::uint64_t kMaxWords = std::uint64_t{1} << 45U;
+
+void set_mfa(records::Mfa& into, const CodeMfa& from) {
+    into.set_module_atom(from.module_atom);
+    into.set_function_atom(from.function_atom);
+    into.set_arity(from.arity);
+}
+
+}  // namespace
+
+Result<ProcessReader> ProcessReader::open(Vm& vm, CodeLookup& code) {
+    ASSIGN_OR_RETURN(auto atoms, AtomWords::resolve(vm.layout()));
+    ASSIGN_OR_RETURN(auto pids, PidWords::of(vm));
+    ProcessReader reader(vm, code, atoms, pids);
+    LayoutNames names(vm.layout());
+    reader.resolve(names);
+    RETURN_IF_ERROR(names.outcome());
+    return reader;
+}
+
+void ProcessView::clear() {
+    records::Process kept;
+    kept.Swap(&facts);
+    kept.Clear();
+    *this = {};
+    facts.Swap(&kept);
+}
+
+Result<ProcessView> ProcessReader::decode(IdSlot slot, std::span<const std::byte> bytes,
+                                          bool yielded) {
+    ProcessView process;
+    RETURN_IF_ERROR(decode(slot, bytes, yielded, process));
+    return process;
+}
+
+Result<void> ProcessReader::decode(IdSlot slot, std::span<const std::byte> bytes, bool yielded,
+                                   ProcessView& process) {
+    const StructView view(bytes);
+    process.clear();
+    process.address = slot.address;
+    process.facts.set_struct_address(slot.address);
+    const auto id = view.get(f_.id);
+    const auto owner = pids_.owner_id(id);
+    if (!owner || pids_.slot(id) != slot.slot) {
+        return fail(ErrorCode::kImplausible,
+                    fmt::format("process structure at {:#x}: expected the pid of slot {}, found "
+                                "{:#x}",
+                                slot.address, slot.slot, id));
+    }
+    process.facts.set_owner_id(*owner);
+    process.facts.set_pid_word(id);
+    judge(view, yielded, process);
+    identity(view, process);
+    counters(view, process);
+    bounds(view, process);
+    queues(view, process);
+    off_heap_parts(view, process);
+    return {};
+}
+
+ProcessStatus ProcessReader::status(std::uint64_t state) const {
+    // The order is erts_process_state2status()'s (erl_process.c).
+    if ((state & c_.free) != 0) {
+        return records::PROCESS_STATUS_FREE;
+    }
+    if ((state & c_.exiting) != 0) {
+        return records::PROCESS_STATUS_EXITING;
+    }
+    if ((state & c_.gc) != 0) {
+        return records::PROCESS_STATUS_GARBAGE_COLLECTING;
+    }
+    if ((state & c_.suspended) != 0) {
+        return records::PROCESS_STATUS_SUSPENDED;
+    }
+    if ((state & (c_.running | c_.running_sys | c_.dirty_running | c_.dirty_running_sys)) != 0) {
+        return records::PROCESS_STATUS_RUNNING;
+    }
+    if ((state & (c_.active | c_.active_sys | c_.dirty_active_sys)) != 0) {
+        return records::PROCESS_STATUS_RUNNABLE;
+    }
+    return records::PROCESS_STATUS_WAITING;
+}
+
+ProcessReader::Heaps ProcessReader::heap_of(const StructView& view) const {
+    return {{view.get(f_.heap), view.get(f_.htop)},
+            {view.get(f_.old_heap), view.get(f_.old_htop)},
+            view.get(f_.off_heap_first),
+            view.get(f_.id)};
+}
+
+void ProcessReader::judge(const StructView& view, bool yielded, ProcessView& process) {
+    const auto state = view.get(f_.state);
+    process.status = status(state);
+    process.facts.set_state_bits(static_cast<std::uint32_t>(state));
+    const auto name = status_name(process.status);
+    process.facts.set_status(name.data(), name.size());
+    if ((state & (c_.free | c_.exiting)) != 0) {
+        process.void_reason = records::VOID_REASON_EXITING;
+    } else if ((state & c_.gc) != 0) {
+        process.void_reason = records::VOID_REASON_COLLECTING;
+    } else if (yielded) {
+        // It holds its own lock.
+        process.void_reason = records::VOID_REASON_NONE;
+    } else if ((state & (c_.running | c_.running_sys | c_.dirty_running_sys)) != 0) {
+        process.void_reason = records::VOID_REASON_RUNNING;
+    } else if ((view.get(f_.lock) & c_.lock_main) != 0) {
+        process.void_reason = records::VOID_REASON_LOCKED;
+    }
+}
+
+void ProcessReader::identity(const StructView& view, ProcessView& process) {
+    auto& facts = process.facts;
+    const auto initial = [&](std::size_t index) { return view.word(f_.initial, index); };
+    const auto module = atoms_.index(initial(0));
+    const auto function = atoms_.index(initial(1));
+    if (module && function && initial(2) <= 255) {
+        set_mfa(*facts.mutable_initial_call(),
+                {*module, *function, static_cast<std::uint32_t>(initial(2))});
+    }
+    const auto instruction = view.get(f_.i);
+    facts.set_instruction_address(instruction);
+    // As current_function() in erl_bif_info.c: the recorded function, else that of the saved code
+    // pointer.
+    std::optional<CodeMfa> current;
+    if (const auto noted = view.get(f_.current); noted != 0) {
+        facts.set_current_address(noted);
+        current = code_->mfa_at(noted);
+    } else {
+        current = code_->function_at(instruction);
+    }
+    if (current) {
+        set_mfa(*facts.mutable_current_function(), *current);
+    }
+    if (const auto reg = view.get(f_.reg);
+        reg != 0 && process.void_reason != records::VOID_REASON_EXITING) {
+        const auto name = vm_->memory().word(reg + registered_->name.offset);
+        if (const auto atom = name ? atoms_.index(*name) : std::nullopt) {
+            facts.set_registered_name_atom(*atom);
+        }
+    }
+    static constexpr std::array kPriorities = {"max", "high", "normal", "low"};
+    facts.set_priority(
+        kPriorities.at((view.get(f_.state) >> c_.priority_shift) & c_.priority_mask & 3U));
+    facts.set_group_leader_word(view.get(f_.group_leader));
+    facts.set_parent_word(view.get(f_.parent));
+    facts.set_unique(view.get(f_.uniq));
+    facts.set_started_interval(static_cast<std::int64_t>(view.get(f_.started)));
+}
+
+void ProcessReader::counters(const StructView& view, ProcessView& process) {
+    auto& facts = process.facts;
+    const auto flags = view.get(f_.flags);
+    const auto trace_flags = view.get(f_.trace_flags);
+    facts.set_flags(static_cast<std::uint32_t>(flags));
+    facts.set_trace_flags(trace_flags);
+    facts.set_trap_exit((flags & c_.trap_exit) != 0);
+    facts.set_hibernated((flags & c_.hibernated) != 0);
+    facts.set_sensitive((trace_flags & c_.sensitive) != 0);
+    facts.set_reductions(view.get(f_.reds));
+    facts.set_remaining_reductions(static_cast<std::int64_t>(view.get(f_.fcalls)));
+    facts.set_minor_collections(view.u32(f_.gen_gcs));
+    facts.set_fullsweep_after(view.u32(f_.max_gen_gcs));
+    facts.set_min_heap_words(view.get(f_.min_heap_size));
+    facts.set_min_binary_virtual_heap_words(view.get(f_.min_vheap_size));
+    facts.set_max_heap_word(view.get(f_.max_heap_size));
+    facts.set_binary_virtual_heap_words(view.get(f_.bin_vheap_sz));
+    facts.set_old_binary_virtual_heap_words(view.get(f_.bin_old_vheap));
+    facts.set_old_binary_virtual_heap_block_words(view.get(f_.bin_old_vheap_sz));
+    facts.set_suspend_count(view.get(f_.rcount));
+    facts.set_catches(static_cast<std::int64_t>(view.get(f_.catches)));
+    facts.set_exception_reason(view.get(f_.freason));
+    facts.set_exception_value_word(view.get(f_.fvalue));
+    facts.set_exception_trace_word(view.get(f_.ftrace));
+    facts.set_sequential_trace_token_word(view.get(f_.token));
+}
+
+std::optional<ProcessReader::Areas> ProcessReader::areas_of(const StructView& view) const {
+    const auto heap = view.get(f_.heap);
+    const auto htop = view.get(f_.htop);
+    const auto stop = view.get(f_.stop);
+    const auto hend = view.get(f_.hend);
+    const auto old_heap = view.get(f_.old_heap);
+    const auto old_htop = view.get(f_.old_htop);
+    const auto old_hend = view.get(f_.old_hend);
+    const bool aligned = ((heap | htop | stop | hend | old_heap | old_htop | old_hend) & 7U) == 0;
+    const bool ordered = heap <= htop && htop <= stop && stop <= hend && old_heap <= old_htop &&
+                         old_htop <= old_hend;
+    if (heap == 0 || !aligned || !ordered || (hend - heap) / 8 > kMaxWords) {
+        return std::nullopt;
+    }
+    return Areas{.heap = {heap, htop}, .stack = {stop, hend}, .old_heap = {old_heap, old_htop}};
+}
+
+std::array<Span, 7> ProcessReader::heads_of(const StructView& view) const {
+    // A dictionary of 16 slots, and any link or monitor.
+    constexpr std::uint64_t kDictionaryBytes = 192;
+    constexpr std::uint64_t kNodeBytes = 160;
+    const auto at = [&](Field field, std::uint64_t bytes) {
+        const auto address = view.get(field);
+        return address == 0 || address % 8 != 0 ? Span{} : Span{address, address + bytes};
+    };
+    return {at(f_.dictionary, kDictionaryBytes),
+            at(f_.links, kNodeBytes),
+            at(f_.lt_monitors, kNodeBytes),
+            at(f_.monitors, kNodeBytes),
+            at(f_.current, sizeof(std::uint64_t) * 3),
+            at(f_.reg, registered_->bytes),
+            at(f_.psd, psd_bytes_)};
+}
+
+void ProcessReader::bounds(const StructView& view, ProcessView& process) {
+    auto& facts = process.facts;
+    facts.set_heap_address(view.get(f_.heap));
+    facts.set_heap_top_address(view.get(f_.htop));
+    facts.set_stack_top_address(view.get(f_.stop));
+    facts.set_heap_end_address(view.get(f_.hend));
+    facts.set_old_heap_address(view.get(f_.old_heap));
+    facts.set_old_heap_top_address(view.get(f_.old_htop));
+    facts.set_old_heap_end_address(view.get(f_.old_hend));
+    facts.set_high_water_address(view.get(f_.high_water));
+    facts.set_heap_words(view.get(f_.heap_sz));
+    facts.set_fragment_words(view.get(f_.mbuf_sz));
+    facts.set_off_heap_first_address(view.get(f_.off_heap_first));
+    facts.set_off_heap_overhead_words(view.get(f_.off_heap_overhead));
+    facts.set_writable_binaries_first_address(view.get(f_.wrt_bins));
+    process.off_heap = view.get(f_.off_heap_first);
+    process.writable_binaries = view.get(f_.wrt_bins);
+    process.mbuf = view.get(f_.mbuf);
+    process.msg_frag = view.get(f_.msg_frag);
+
+    const auto areas = areas_of(view);
+    if (!areas) {
+        if (process.void_reason == records::VOID_REASON_NONE) {
+            process.void_reason = records::VOID_REASON_IMPLAUSIBLE;
+            process.void_detail = fmt::format(
+                "expected heap <= htop <= stop <= hend, found {:#x}, {:#x}, {:#x}, {:#x}",
+                facts.heap_address(), facts.heap_top_address(), facts.stack_top_address(),
+                facts.heap_end_address());
+        }
+        return;
+    }
+    process.heap = areas->heap;
+    process.stack = areas->stack;
+    process.old_heap = areas->old_heap;
+    // A running process keeps its tops in registers: the structure's are out of date.
+    if (process.void_reason != records::VOID_REASON_RUNNING &&
+        process.void_reason != records::VOID_REASON_COLLECTING) {
+        facts.set_heap_used_words(process.heap.words());
+        facts.set_stack_words(process.stack.words());
+        facts.set_old_heap_used_words(process.old_heap.words());
+    }
+    facts.set_old_heap_words((facts.old_heap_end_address() - facts.old_heap_address()) / 8);
+    if (const auto abandoned = view.get(f_.abandoned_heap); abandoned != 0) {
+        facts.set_abandoned_heap_address(abandoned);
+        process.abandoned_heap = abandoned_span(view, abandoned);
+    }
+}
+
+// erl_gc.c, delay_garbage_collection: the abandoned block is the former heap block, heap_sz words
+// long; if a flag is set, its last word is the number of used words.
+Span ProcessReader::abandoned_span(const StructView& view, Address abandoned) {
+    const auto words = view.get(f_.heap_sz);
+    if (abandoned % 8 != 0 || words == 0 || words > kMaxWords) {
+        return {};
+    }
+    auto used = words;
+    if ((view.get(f_.flags) & c_.abandoned_heap_use) != 0) {
+        if (auto told = vm_->memory().word(abandoned + (words - 1) * 8); told && *told <= words) {
+            used = *told;
+        }
+    }
+    return {abandoned, abandoned + used * 8};
+}
+
+}  // namespace beamdump::beam

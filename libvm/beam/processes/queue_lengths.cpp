@@ -1,0 +1,93 @@
+#include <libvm/beam/processes/queue_lengths.h>
+
+namespace beamdump::beam {
+namespace {
+
+constexpr std::uint64_t kMaxSignals = 1U << 20U;
+constexpr std::uint64_t kMaxQueueLength = std::uint64_t{1} << 40U;
+
+std::optional<std::uint64_t> sum(std::optional<std::uint64_t> left, std::uint64_t right) {
+    // More is garbage, as are the negative counts that represent a pending request.
+    return left && right < kMaxQueueLength ? std::optional(*left + right) : std::nullopt;
+}
+
+}  // namespace
+
+QueueCounter::QueueCounter(LayoutNames& names)
+    : own_(names.field({{"Process", "sig_qs.len"}, {"Process", "sig_qs.mq_len"}})),
+      outer_(names.field({{"Process", "sig_inq.len"}, {"Process", "sig_inq.mlenoffs"}})),
+      buffers_(names.field("Process", "sig_inq_buffers")),
+      buffer_(names),
+      after_last_(names.field_if_any("Process", "sig_qs.mlenoffs")) {
+    if (!after_last_) {
+        return;
+    }
+    const auto signals = [&](std::string_view structure, const std::string& queue) {
+        return Signals{names.field(structure, queue + ".nmsigs.next"),
+                       names.field(structure, queue + ".nmsigs.last")};
+    };
+    own_signals_ = signals("Process", "sig_qs");
+    outer_signals_ = signals("Process", "sig_inq");
+    slot_signals_ = signals("ErtsSignalInQueueBuffer", "queue");
+    signal_count_ = names.field("ErtsNonMsgSignal", "mlenoffs");
+    signal_next_ = names.field("ErtsNonMsgSignal", "specific.next");
+    signal_bytes_ = names.bytes("ErtsNonMsgSignal");
+}
+
+QueueLengths QueueCounter::count(Vm& vm, const StructView& process) const {
+    QueueLengths lengths;
+    lengths.own = sum(0, process.get(own_));
+    lengths.outer = sum(0, process.get(outer_));
+    if (after_last_) {
+        const auto own = before_signals(vm, process, own_signals_);
+        const auto outer = before_signals(vm, process, outer_signals_);
+        lengths.own = own ? sum(sum(lengths.own, process.get(*after_last_)), *own) : std::nullopt;
+        lengths.outer = outer ? sum(lengths.outer, *outer) : std::nullopt;
+    }
+    lengths.buffered = buffered(vm, process.get(buffers_));
+    return lengths;
+}
+
+/// Others append to a queue meanwhile: the walk ends at the signal that was last when the queue was
+/// read.
+std::optional<std::uint64_t> QueueCounter::before_signals(Vm& vm, const StructView& queue,
+                                                          const Signals& signals) const {
+    std::optional<std::uint64_t> total = 0;
+    const Address last = queue.get(signals.last);
+    Address place = queue.get(signals.next);
+    for (std::uint64_t count = 0; place != 0 && total; ++count) {
+        const auto signal = vm.memory().word(place);
+        if (count == kMaxSignals || !signal || *signal == 0) {
+            return std::nullopt;
+        }
+        const auto read = OwnedStruct::read(vm.memory(), *signal, signal_bytes_);
+        if (!read) {
+            return std::nullopt;
+        }
+        total = sum(total, read->view().get(signal_count_));
+        if (place == last) {
+            return total;
+        }
+        place = read->view().get(signal_next_);
+    }
+    return last == 0 ? total : std::nullopt;
+}
+
+std::optional<std::uint64_t> QueueCounter::buffered(Vm& vm, Address buffers) const {
+    std::optional<std::uint64_t> total = 0;
+    for (std::uint64_t slot = 0; buffers != 0 && total && slot < kSignalBuffers; ++slot) {
+        const auto read = OwnedStruct::read(
+            vm.memory(), buffers + buffer_.slots.offset + slot * buffer_.slot_bytes,
+            buffer_.slot_bytes);
+        if (!read) {
+            return std::nullopt;
+        }
+        total = sum(total, read->view().get(buffer_.length));
+        const auto before = after_last_ ? before_signals(vm, read->view(), slot_signals_)
+                                        : std::optional(std::uint64_t{0});
+        total = before ? sum(total, *before) : std::nullopt;
+    }
+    return total;
+}
+
+}  // namespace beamdump::beam

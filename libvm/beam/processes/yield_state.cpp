@@ -1,0 +1,145 @@
+#include <libdump/base/return_if_error.h>
+#include <libvm/beam/processes/yield_state.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+namespace beamdump::beam {
+namespace {
+
+/// A fixed byte, or any.
+constexpr int kAny = -1;
+
+/// How the JIT begins a function that may yield, on x86-64 without frame pointers: a jump over
+/// the place of a breakpoint, the address at which it goes on, one reduction less, and the yield
+/// (jit/x86/beam_asm_module.cpp, i_breakpoint_trampoline; instr_common.cpp, i_test_yield).
+constexpr std::array kBeginning = {0xeb, 0x06, kAny, 0xe8, kAny, kAny, kAny,
+                                   kAny,  // jmp +6; flag; call the trampoline
+                                   0x48, 0x8d, 0x15, 0x09, 0x00, 0x00, 0x00,  // lea rdx, [rip + 9]
+                                   kAny, 0xff, 0xce,  // dec r14 (OTP 25), dec r14d
+                                   0x0f, 0x8e, kAny, kAny, kAny, kAny};  // jle the yield
+constexpr std::size_t kDecrement = 15;
+/// The address of its instructions, and of the first one after them.
+constexpr std::array<std::uint64_t, 5> kInstructions = {0, 8, 15, 18, 24};
+
+bool is_beginning(std::span<const std::byte> code) {
+    for (std::size_t index = 0; index < kBeginning.size(); ++index) {
+        if (kBeginning.at(index) != kAny &&
+            std::to_integer<int>(code[index]) != kBeginning.at(index)) {
+            return false;
+        }
+    }
+    const auto prefix = std::to_integer<int>(code[kDecrement]);
+    return prefix == 0x41 || prefix == 0x49;
+}
+
+void put(std::span<std::byte> structure, Field field, std::uint64_t value) {
+    std::memcpy(structure.data() + field.offset, &value, field.bytes);
+}
+
+}  // namespace
+
+Result<YieldState> YieldState::open(const Layout& layout) {
+    ASSIGN_OR_RETURN(auto atoms, AtomWords::resolve(layout));
+    LayoutNames names(layout);
+    YieldState result(atoms, MfaFields(names));
+    const auto process = [&](std::string_view name) { return names.field("Process", name); };
+    result.heap_ = process("heap");
+    result.hend_ = process("hend");
+    result.htop_ = process("htop");
+    result.stop_ = process("stop");
+    result.i_ = process("i");
+    result.current_ = process("current");
+    result.arity_ = process("arity");
+    result.arg_reg_ = process("arg_reg");
+    result.fcalls_ = process("fcalls");
+    result.state_ = process("state");
+    result.running_ = names.constant("state_running");
+    result.otherwise_ = names.constant("state_free") | names.constant("state_exiting") |
+                        names.constant("state_gc") | names.constant("state_running_sys") |
+                        names.constant("state_dirty_running") |
+                        names.constant("state_dirty_running_sys");
+    RETURN_IF_ERROR(names.outcome());
+    return result;
+}
+
+std::optional<std::uint64_t> YieldState::arity_of(std::span<const std::byte> mfa) const {
+    const StructView view(mfa);
+    const auto arity = view.get(mfa_.arity);
+    const bool named = atoms_.index(view.get(mfa_.module)) && atoms_.index(view.get(mfa_.function));
+    return named && arity <= 255 ? std::optional(arity) : std::nullopt;
+}
+
+std::optional<YieldState::State> YieldState::state_of(const target::ThreadRegisters& thread,
+                                                      memory::MemorySource& memory) const {
+    if (((thread.rsp | thread.r15 | thread.r13 | thread.rbx) & 7U) != 0) {
+        return std::nullopt;
+    }
+    // The ErtsCodeMFA is directly before the function's code.
+    const std::size_t before = kInstructions.back() + mfa_.bytes;
+    std::vector<std::byte> bytes(before + kBeginning.size());
+    const auto first = thread.rip - before;
+    if (thread.rip < before || !memory.read(first, bytes)) {
+        return std::nullopt;
+    }
+    for (const auto behind : kInstructions) {
+        const auto beginning = before - behind;
+        const auto code = std::span(bytes).subspan(beginning, kBeginning.size());
+        if (!is_beginning(code)) {
+            continue;
+        }
+        const auto arity = arity_of(std::span(bytes).subspan(beginning - mfa_.bytes, mfa_.bytes));
+        if (arity) {
+            return State{first + beginning - mfa_.bytes,
+                         *arity,
+                         thread.rip,
+                         thread.r15,
+                         thread.rsp,
+                         thread.rbx,
+                         static_cast<std::int32_t>(thread.r14)};
+        }
+    }
+    return std::nullopt;
+}
+
+bool YieldState::at_yield_point(const target::ThreadRegisters& thread,
+                                memory::MemorySource& memory) const {
+    return state_of(thread, memory).has_value();
+}
+
+void YieldState::record(std::span<const target::ThreadRegisters> threads,
+                        memory::MemorySource& memory) {
+    known_.clear();
+    for (const auto& thread : threads) {
+        if (const auto state = state_of(thread, memory)) {
+            known_.emplace(thread.r13, *state);
+        }
+    }
+}
+
+bool YieldState::apply(Address process, std::span<std::byte> structure) const {
+    const auto found = known_.find(process);
+    if (found == known_.end()) {
+        return false;
+    }
+    const State& state = found->second;
+    const StructView view(structure);
+    const auto bits = view.get(state_);
+    const bool fits = view.get(heap_) <= state.heap_top && state.heap_top <= state.stack_top &&
+                      state.stack_top < view.get(hend_) && (bits & running_) != 0 &&
+                      (bits & otherwise_) == 0;
+    if (!fits) {
+        return false;
+    }
+    put(structure, htop_, state.heap_top);
+    put(structure, stop_, state.stack_top);
+    put(structure, i_, state.instruction);
+    put(structure, current_, state.code_mfa);
+    put(structure, arity_, state.arity);
+    put(structure, arg_reg_, state.arguments);
+    put(structure, fcalls_, static_cast<std::uint64_t>(state.reductions_left));
+    return true;
+}
+
+}  // namespace beamdump::beam

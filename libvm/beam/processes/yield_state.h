@@ -1,0 +1,59 @@
+#pragma once
+
+#include <libvm/beam/layout/struct_view.h>
+#include <libvm/beam/layout/structs.h>
+#include <libvm/beam/tables/atoms.h>
+#include <libvm/beam/vm/vm.h>
+#include <libvm/target/process/thread_registers.h>
+
+#include <map>
+#include <span>
+
+namespace beamdump::beam {
+
+/// Processes that run in JIT-compiled code keep the tops of heap and stack in registers. At the
+/// very beginning of an Erlang function these are reliable: the emulator itself may schedule the
+/// process out there when its reductions are used up (jit/x86/instr_common.cpp, i_test_yield; OTP
+/// 25 to 29). All frames are complete, the arguments are the function's, and no term is partly
+/// written. Elsewhere the state is unknown.
+class YieldState {
+  public:
+    static Result<YieldState> open(const Layout& layout);
+
+    /// Whether a thread is at a yield point. `memory`: of the stopped process.
+    [[nodiscard]] bool at_yield_point(const target::ThreadRegisters& thread,
+                                      memory::MemorySource& memory) const;
+
+    /// Replaces the known states by those of `threads`.
+    void record(std::span<const target::ThreadRegisters> threads, memory::MemorySource& memory);
+    void forget() { known_.clear(); }
+
+    /// If the state of the process at that address is known: writes into the copy of its structure
+    /// what the emulator would write there (jit/x86/process_main.cpp, context_switch_simplified).
+    /// False if it is unknown or does not fit the structure.
+    [[nodiscard]] bool apply(Address process, std::span<std::byte> structure) const;
+
+  private:
+    struct State {
+        Address code_mfa = 0;
+        std::uint64_t arity = 0;
+        Address instruction = 0;
+        Address heap_top = 0;
+        Address stack_top = 0;
+        Address arguments = 0;
+        std::int64_t reductions_left = 0;
+    };
+    [[nodiscard]] std::optional<State> state_of(const target::ThreadRegisters& thread,
+                                                memory::MemorySource& memory) const;
+
+    YieldState(AtomWords atoms, const MfaFields& mfa) : atoms_(atoms), mfa_(mfa) {}
+    [[nodiscard]] std::optional<std::uint64_t> arity_of(std::span<const std::byte> mfa) const;
+
+    AtomWords atoms_;
+    Field heap_, hend_, htop_, stop_, i_, current_, arity_, arg_reg_, fcalls_, state_;
+    MfaFields mfa_;
+    std::uint64_t running_ = 0, otherwise_ = 0;
+    std::map<Address, State> known_;
+};
+
+}  // namespace beamdump::beam

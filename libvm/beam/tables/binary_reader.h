@@ -1,0 +1,44 @@
+#pragma once
+
+#include <libvm/beam/layout/structs.h>
+#include <libvm/beam/vm/vm.h>
+
+#include <records.pb.h>
+
+#include <optional>
+
+namespace beamdump::beam {
+
+/// The facts of a Binary structure (erl_binary.h), with the first part of its bytes.
+struct BinaryView {
+    Address address = 0;
+    Address data = 0;  ///< of its first byte
+    std::uint64_t size = 0;
+    records::Binary facts;       ///< with the prefix, unless content_apart
+    bool content_apart = false;  ///< asked-for content exceeds `inline_bytes`: read it from `data`
+    std::uint64_t wanted = 0;    ///< bytes of content that were asked for
+};
+
+/// Reads many Binary structures with few system calls.
+class BinaryReader {
+  public:
+    /// `keep`: bytes of content to keep; nullopt: all. The caller reads contents of more than
+    /// `inline_bytes`.
+    static Result<BinaryReader> open(Vm& vm, std::optional<std::uint64_t> keep,
+                                     std::uint64_t inline_bytes);
+
+    /// In the order of `addresses`; unreadable structures are skipped and counted.
+    Result<std::vector<BinaryView>> read(std::span<const Address> addresses);
+
+    [[nodiscard]] std::uint64_t unreadable() const { return unreadable_; }
+
+  private:
+    BinaryReader(Vm& vm, const BinaryFields& fields) : vm_(&vm), fields_(fields) {}
+    Vm* vm_;
+    BinaryFields fields_;
+    std::optional<std::uint64_t> keep_;
+    std::uint64_t inline_bytes_ = 0;
+    std::uint64_t unreadable_ = 0;
+};
+
+}  // namespace beamdump::beam

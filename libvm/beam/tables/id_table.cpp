@@ -1,0 +1,81 @@
+#include <libdump/base/return_if_error.h>
+#include <libvm/beam/layout/struct_view.h>
+#include <libvm/beam/layout/structs.h>
+#include <libvm/beam/tables/id_table.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+namespace beamdump::beam {
+namespace {
+
+constexpr std::uint32_t kMaxPtabSize = 1U << 27U;  // ERTS_PTAB_MAX_SIZE
+
+}  // namespace
+
+Result<IdTable> IdTable::open(Vm& vm, Address address, std::string_view what) {
+    LayoutNames names(vm.layout());
+    const IdTableFields fields(names);
+    RETURN_IF_ERROR(names.outcome());
+    auto read = OwnedStruct::read(vm.memory(), address, fields.bytes);
+    if (!read) {
+        return wrap(what, read.error());
+    }
+    const auto view = read->view();
+    IdTable table;
+    table.vm_ = &vm;
+    table.what_ = what;
+    table.tab_ = view.get(fields.tab);
+    table.slots_ = view.u32(fields.max);
+    table.count_ = view.u32(fields.count);
+    table.invalid_ = view.get(fields.invalid);
+    if (!std::has_single_bit(table.slots_) || table.slots_ > kMaxPtabSize ||
+        view.u32(fields.mask) != table.slots_ - 1 || table.count_ > table.slots_ ||
+        !vm.plausible(table.tab_, std::uint64_t{table.slots_} * sizeof(Address))) {
+        return fail(ErrorCode::kImplausible,
+                    fmt::format("{} at {:#x}: expected a power of two of slots, its mask and a "
+                                "mapped array, found {} slots, mask {:#x}, {} elements, array at "
+                                "{:#x}",
+                                what, address, table.slots_, view.u32(fields.mask), table.count_,
+                                table.tab_));
+    }
+    return table;
+}
+
+Result<std::vector<IdSlot>> IdTable::used(std::uint32_t first, std::uint32_t most) {
+    std::vector<IdSlot> result;
+    if (first >= slots_) {
+        return result;
+    }
+    const auto take = std::min(most, slots_ - first);
+    const Address begin = tab_ + std::uint64_t{first} * sizeof(Address);
+    // A node that never had many elements never touched most of its table.
+    auto present = vm_->target().pages().present({begin, begin + take * sizeof(Address)});
+    if (!present) {
+        return wrap(what_, present.error());
+    }
+    for (const auto& part : *present) {
+        auto pointers = read_words(vm_->bulk(), part.begin, part.bytes() / sizeof(Address));
+        if (!pointers) {
+            return wrap(what_, pointers.error());
+        }
+        auto slot = static_cast<std::uint32_t>((part.begin - tab_) / sizeof(Address));
+        for (const auto pointer : *pointers) {
+            if (pointer != 0 && pointer != invalid_) {
+                result.push_back({slot, pointer});
+            }
+            ++slot;
+        }
+    }
+    return result;
+}
+
+Result<bool> IdTable::holds(const IdSlot& slot) {
+    ASSIGN_OR_RETURN(const auto now,
+                     vm_->bulk().word(tab_ + std::uint64_t{slot.slot} * sizeof(Address)));
+    return now == slot.address;
+}
+
+}  // namespace beamdump::beam

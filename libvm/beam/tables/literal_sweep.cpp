@@ -1,0 +1,101 @@
+#include <libdump/base/return_if_error.h>
+#include <libvm/beam/layout/struct_view.h>
+#include <libvm/beam/layout/structs.h>
+#include <libvm/beam/tables/literal_sweep.h>
+
+#include <algorithm>
+
+namespace beamdump::beam {
+namespace {
+
+constexpr std::uint64_t kBlockBytes = 256U << 10U;
+constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 47U;
+constexpr std::uint64_t kMaxReferences = std::uint64_t{1} << 32U;
+constexpr std::uint32_t kOrdinaryReference = 0xffffffff;  // erl_term.h: ERTS_ORDINARY_REF_MARKER
+
+struct Names {
+    explicit Names(LayoutNames& names) : reference(names), binary(names) {}
+    BinaryReferenceFields reference;
+    BinaryFields binary;
+    std::uint64_t refc_header = 0, magic_ref_header = 0;
+
+    static Result<Names> resolve(const Layout& layout) {
+        LayoutNames names(layout);
+        Names result(names);
+        const auto& reference = result.reference;
+        // erl_term.h: a header's arity is the thing's size in words, the header not counted.
+        const auto shift = names.constant("header_arity_shift");
+        result.refc_header = (reference.bytes / 8 - 1) << shift | reference.subtag;
+        result.magic_ref_header = (reference.magic_bytes / 8 - 1) << shift | reference.magic_subtag;
+        RETURN_IF_ERROR(names.outcome());
+        return result;
+    }
+};
+
+/// The Binary of a ProcBin or BinRef, if it is one.
+std::optional<Address> from_refc(Vm& vm, const Names& names, const StructView& thing) {
+    const auto binary = thing.get(names.reference.binary);
+    if (!vm.plausible(binary, names.binary.content.offset)) {
+        return std::nullopt;
+    }
+    const auto size = vm.memory().word(binary + names.binary.size.offset);
+    if (!size || *size > kMaxBytes) {
+        return std::nullopt;
+    }
+    if (!names.reference.size || !names.reference.content) {
+        const auto references = vm.memory().word(binary + names.binary.references.offset);
+        const bool alive = references && *references != 0 && *references < kMaxReferences;
+        return alive && vm.plausible(binary, names.binary.content.offset + *size)
+                   ? std::optional(binary)
+                   : std::nullopt;
+    }
+    const auto first = binary + names.binary.content.offset;
+    const auto bytes = thing.get(*names.reference.content);
+    const bool inside = bytes >= first && bytes - first <= *size &&
+                        thing.get(*names.reference.size) <= *size - (bytes - first);
+    return inside ? std::optional(binary) : std::nullopt;
+}
+
+std::optional<Address> from_reference(Vm& vm, const Names& names, const StructView& thing) {
+    const auto binary = thing.get(names.reference.magic_binary);
+    if ((binary & kOrdinaryReference) == kOrdinaryReference ||
+        !vm.plausible(binary, names.binary.content.offset)) {
+        return std::nullopt;
+    }
+    const auto flags = vm.memory().word(binary + names.binary.flags.offset);
+    return flags && (*flags & names.binary.flag_magic) != 0 ? std::optional(binary) : std::nullopt;
+}
+
+}  // namespace
+
+Result<void> sweep_literal_binaries(Vm& vm, memory::AddressRange part,
+                                    const std::function<Result<void>(Address)>& visit) {
+    ASSIGN_OR_RETURN(auto names, Names::resolve(vm.layout()));
+    const std::size_t longest = std::max(names.reference.bytes, names.reference.magic_bytes);
+    std::vector<std::byte> block;
+    for (auto begin = part.begin; begin < part.end; begin += kBlockBytes) {
+        // An object may extend into the next block: read that much more.
+        block.resize(std::min(kBlockBytes + longest, part.end - begin));
+        if (auto done = vm.bulk().read(begin, block); !done) {
+            return wrap("literals", done.error());
+        }
+        const auto last = std::min<std::size_t>(kBlockBytes, block.size());
+        for (std::size_t at = 0; at + 8 <= last; at += 8) {
+            const auto rest = std::span<const std::byte>(block).subspan(at);
+            const auto header = StructView(rest).get(Field{0, 8});
+            std::optional<Address> binary;
+            if (header == names.refc_header && rest.size() >= names.reference.bytes) {
+                binary = from_refc(vm, names, StructView(rest));
+            } else if (header == names.magic_ref_header &&
+                       rest.size() >= names.reference.magic_bytes) {
+                binary = from_reference(vm, names, StructView(rest));
+            }
+            if (binary) {
+                RETURN_IF_ERROR(visit(*binary));
+            }
+        }
+    }
+    return {};
+}
+
+}  // namespace beamdump::beam

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <libdump/base/error.h>
+#include <libvm/beam/locate/locate.h>
+
+#include <string>
+#include <sys/types.h>
+#include <vector>
+
+namespace beamdump::nodes {
+
+/// A process of this machine that runs an Erlang VM.
+struct RunningNode {
+    pid_t pid = 0;
+    /// "rabbit@host", "nonode@nohost"; the error says why it cannot be read.
+    Result<std::string> name;
+};
+
+/// The processes whose program is an Erlang VM, or where that cannot be seen (other users'), whose
+/// name begins with "beam.", by pid. Forks of a node, such as a snapshot, are left out. Does not
+/// look into their memory. kIo: /proc cannot be listed.
+Result<std::vector<pid_t>> running_vms();
+
+/// The name of a node, from its VM's memory (erts_this_node, erl_node_tables.c). Stops nothing.
+Result<std::string> node_name(pid_t pid, const beam::LocateOptions& how);
+
+/// The same of a VM that is located.
+Result<std::string> node_name(beam::Vm& vm);
+
+}  // namespace beamdump::nodes

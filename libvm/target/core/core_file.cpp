@@ -1,0 +1,247 @@
+#include <libdump/base/return_if_error.h>
+#include <libdump/base/system_error.h>
+#include <libvm/target/core/core_file.h>
+#include <libvm/target/core/core_notes.h>
+#include <libvm/target/image/elf_handle.h>
+
+#include <fmt/format.h>
+#include <gelf.h>
+#include <libelf.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <memory>
+#include <span>
+#include <sys/stat.h>
+
+namespace beamdump::target {
+namespace {
+
+// vm.max_map_count is 65,530 by default; a large node may have a million.
+constexpr std::size_t kMaxSegments = 8'000'000;
+// A thread's notes take about 3 KiB, a mapped file's about 100 bytes.
+constexpr std::uint64_t kMaxNoteBytes = std::uint64_t{256} << 20U;
+
+/// The parts of an open core that are taken from its headers.
+struct Headers {
+    std::vector<CoreSegment> segments;
+    std::vector<GElf_Phdr> notes;
+    std::uint64_t end = 0;  ///< how long the file should be at least
+};
+
+std::unexpected<Error> cut_short(const std::filesystem::path& file, std::uint64_t bytes,
+                                 std::uint64_t expected, std::string_view what) {
+    return fail(ErrorCode::kTruncated,
+                fmt::format("{} is truncated: it has {} bytes of at least {}, {} are missing; "
+                            "write the whole core (ulimit -c unlimited, enough disk space)",
+                            file.native(), bytes, expected, what));
+}
+
+Result<GElf_Ehdr> checked_header(Elf* elf, const std::filesystem::path& file) {
+    GElf_Ehdr header{};
+    if (elf == nullptr || elf_kind(elf) != ELF_K_ELF || gelf_getehdr(elf, &header) == nullptr) {
+        return fail(ErrorCode::kNotABeam, fmt::format("{} is not an ELF core", file.native()));
+    }
+    if (header.e_type != ET_CORE) {
+        return fail(ErrorCode::kNotABeam,
+                    fmt::format("{} is an ELF file, but {}, not a core", file.native(),
+                                header.e_type == ET_EXEC || header.e_type == ET_DYN
+                                    ? "an executable or a library"
+                                    : "of another kind"));
+    }
+    const bool same_machine = header.e_ident[EI_CLASS] == ELFCLASS64 &&
+                              header.e_ident[EI_DATA] == ELFDATA2LSB &&
+                              header.e_machine == EM_X86_64;
+    if (!same_machine) {
+        return fail(ErrorCode::kUnsupported,
+                    fmt::format("{} is a core of a {}-bit process of ELF machine {}: only 64-bit "
+                                "x86-64 is supported",
+                                file.native(), header.e_ident[EI_CLASS] == ELFCLASS32 ? 32 : 64,
+                                header.e_machine));
+    }
+    return header;
+}
+
+/// How many program headers the file should have. Where there are too many for the header's field,
+/// the first section's header says so (elf(5), PN_XNUM), which a core cut off no longer has.
+Result<std::size_t> header_count(Elf* elf, const GElf_Ehdr& header,
+                                 const std::filesystem::path& file, std::uint64_t bytes) {
+    std::size_t here = 0;
+    const bool known = elf_getphdrnum(elf, &here) == 0;
+    const auto table = header.e_phoff + std::uint64_t{header.e_phnum} * sizeof(Elf64_Phdr);
+    if (header.e_phnum == PN_XNUM && (!known || here < PN_XNUM)) {
+        return cut_short(file, bytes, std::max(table, header.e_shoff + sizeof(Elf64_Shdr)),
+                         "parts of its headers");
+    }
+    if (!known || (header.e_phnum != PN_XNUM && here < header.e_phnum)) {
+        return cut_short(file, bytes, table, "parts of its headers");
+    }
+    if (here > kMaxSegments) {
+        return fail(ErrorCode::kCorrupt,
+                    fmt::format("{} claims {} segments, which is more than any core has",
+                                file.native(), here));
+    }
+    return here;
+}
+
+Result<CoreSegment> segment_of(const GElf_Phdr& header, const std::filesystem::path& file,
+                               std::uint64_t bytes) {
+    CoreSegment segment;
+    segment.range = {header.p_vaddr, header.p_vaddr + header.p_memsz};
+    segment.file_offset = header.p_offset;
+    segment.dumped_bytes = header.p_filesz;
+    const auto end = header.p_offset + header.p_filesz;
+    if (segment.range.end < segment.range.begin || header.p_filesz > header.p_memsz ||
+        end < header.p_offset) {
+        return fail(
+            ErrorCode::kCorrupt,
+            fmt::format(
+                "{}: impossible segment: {} bytes at {:#x}, {} of them at offset {} of the file",
+                file.native(), header.p_memsz, header.p_vaddr, header.p_filesz, header.p_offset));
+    }
+    segment.here_bytes =
+        header.p_offset >= bytes ? 0 : std::min(header.p_filesz, bytes - header.p_offset);
+    segment.readable = (header.p_flags & PF_R) != 0;
+    segment.writable = (header.p_flags & PF_W) != 0;
+    segment.executable = (header.p_flags & PF_X) != 0;
+    return segment;
+}
+
+Result<Headers> read_headers(Elf* elf, std::size_t count, const std::filesystem::path& file,
+                             std::uint64_t bytes) {
+    Headers headers;
+    for (std::size_t index = 0; index < count; ++index) {
+        GElf_Phdr header{};
+        if (gelf_getphdr(elf, static_cast<int>(index), &header) == nullptr) {
+            return fail(ErrorCode::kCorrupt, fmt::format("{}: header {} of {} cannot be read",
+                                                         file.native(), index, count));
+        }
+        if (header.p_type == PT_NOTE) {
+            headers.notes.push_back(header);
+            headers.end = std::max(headers.end, header.p_offset + header.p_filesz);
+        }
+        if (header.p_type != PT_LOAD || header.p_memsz == 0) {
+            continue;
+        }
+        ASSIGN_OR_RETURN(auto segment, segment_of(header, file, bytes));
+        headers.end = std::max(headers.end, header.p_offset + header.p_filesz);
+        headers.segments.push_back(segment);
+    }
+    return headers;
+}
+
+Result<void> read_notes(Elf* elf, const GElf_Phdr& segment, CoreNotes& notes) {
+    Elf_Data* data = elf_getdata_rawchunk(elf, static_cast<std::int64_t>(segment.p_offset),
+                                          segment.p_filesz, ELF_T_NHDR);
+    if (data == nullptr) {
+        return fail(ErrorCode::kCorrupt,
+                    fmt::format("the core's notes, {} bytes at offset {}, cannot be read",
+                                segment.p_filesz, segment.p_offset));
+    }
+    const std::span contents(static_cast<const std::byte*>(data->d_buf), data->d_size);
+    constexpr std::string_view kOwner("CORE", sizeof "CORE");  // with its zero
+    GElf_Nhdr note{};
+    std::size_t name_at = 0;
+    std::size_t contents_at = 0;
+    std::size_t at = 0;
+    while ((at = gelf_getnote(data, at, &note, &name_at, &contents_at)) > 0) {
+        if (note.n_namesz != kOwner.size() ||
+            std::memcmp(contents.data() + name_at, kOwner.data(), kOwner.size()) != 0) {
+            continue;
+        }
+        RETURN_IF_ERROR(
+            take_core_note(note.n_type, contents.subspan(contents_at, note.n_descsz), notes));
+    }
+    return {};
+}
+
+Result<CoreNotes> read_all_notes(Elf* elf, const Headers& headers,
+                                 const std::filesystem::path& file, std::uint64_t bytes) {
+    CoreNotes notes;
+    for (const auto& segment : headers.notes) {
+        if (segment.p_filesz > kMaxNoteBytes) {
+            return fail(ErrorCode::kCorrupt,
+                        fmt::format("{} claims {} bytes of notes, which is more than any core has",
+                                    file.native(), segment.p_filesz));
+        }
+        if (segment.p_offset > bytes || segment.p_filesz > bytes - segment.p_offset) {
+            return cut_short(file, bytes, headers.end, "its notes");
+        }
+        if (auto done = read_notes(elf, segment, notes); !done) {
+            return wrap(file.native(), done.error());
+        }
+    }
+    if (!notes.has_files) {
+        return fail(
+            ErrorCode::kUnsupported,
+            fmt::format("{} has no note of the files that {} had mapped (NT_FILE, since Linux "
+                        "3.7), so its executable cannot be found",
+                        file.native(), notes.has_process ? notes.process.name : "its process"));
+    }
+    return notes;
+}
+
+/// Sorts by address. kCorrupt: one overlaps another.
+template <typename Part>
+Result<void> sort_parts(std::vector<Part>& parts, std::string_view what) {
+    std::ranges::sort(parts, {}, [](const Part& part) { return part.range.begin; });
+    const auto overlap = std::ranges::adjacent_find(
+        parts, [](const Part& low, const Part& high) { return low.range.end > high.range.begin; });
+    if (overlap != parts.end()) {
+        return fail(ErrorCode::kCorrupt,
+                    fmt::format("two {} of the core overlap: {:#x}-{:#x} and the one after it",
+                                what, overlap->range.begin, overlap->range.end));
+    }
+    return {};
+}
+
+}  // namespace
+
+Result<CoreFile> CoreFile::open(const std::filesystem::path& file) {
+    CoreFile core;
+    core.path_ = file;
+    core.descriptor_ = Descriptor(::open(file.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+    struct stat status{};
+    if (!core.descriptor_.valid() || ::fstat(core.descriptor_.get(), &status) != 0) {
+        const int error = errno;
+        return fail(error == EACCES || error == EPERM ? ErrorCode::kPermission : ErrorCode::kIo,
+                    fmt::format("cannot open {}: {}", file.native(), system_error_text(error)));
+    }
+    if (!S_ISREG(status.st_mode)) {
+        return fail(
+            ErrorCode::kNotABeam,
+            fmt::format("{} is not a regular file: a core is read by seeking", file.native()));
+    }
+    const auto bytes = static_cast<std::uint64_t>(status.st_size);
+    elf_version(EV_CURRENT);
+    const ElfHandle elf(elf_begin(core.descriptor_.get(), ELF_C_READ, nullptr));
+    ASSIGN_OR_RETURN(const auto header, checked_header(elf.get(), file));
+    ASSIGN_OR_RETURN(const auto count, header_count(elf.get(), header, file, bytes));
+    ASSIGN_OR_RETURN(auto headers, read_headers(elf.get(), count, file, bytes));
+    ASSIGN_OR_RETURN(auto notes, read_all_notes(elf.get(), headers, file, bytes));
+    core.segments_ = std::move(headers.segments);
+    core.files_ = std::move(notes.files);
+    for (auto done :
+         {sort_parts(core.segments_, "segments"), sort_parts(core.files_, "mapped files")}) {
+        if (!done) {
+            return wrap(file.native(), done.error());
+        }
+    }
+    core.threads_ = std::move(notes.threads);
+    core.process_ = std::move(notes.process);
+    core.auxiliary_ = std::move(notes.auxiliary);
+    for (const auto& segment : core.segments_) {
+        core.dumped_bytes_ += segment.dumped_bytes;
+        core.missing_bytes_ += segment.dumped_bytes - segment.here_bytes;
+    }
+    return core;
+}
+
+std::optional<std::uint64_t> CoreFile::auxiliary(std::uint64_t type) const {
+    const auto found = std::ranges::find(auxiliary_, type, &AuxiliaryValue::type);
+    return found == auxiliary_.end() ? std::nullopt : std::optional(found->value);
+}
+
+}  // namespace beamdump::target

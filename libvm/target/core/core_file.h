@@ -1,0 +1,84 @@
+#pragma once
+
+#include <libdump/base/descriptor.h>
+#include <libvm/memory/present_pages.h>
+#include <libvm/target/process/thread_registers.h>
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <sys/types.h>
+#include <vector>
+
+namespace beamdump::target {
+
+/// A PT_LOAD segment of a core: one mapping of the process.
+struct CoreSegment {
+    memory::AddressRange range;
+    std::uint64_t file_offset = 0;
+    std::uint64_t dumped_bytes = 0;  ///< from the range's begin on, as the header says
+    std::uint64_t here_bytes = 0;    ///< of those, what the file holds
+    /// gdb's gcore marks as readable also what was closed to reading.
+    bool readable = false;
+    bool writable = false;
+    bool executable = false;
+};
+
+/// An entry of NT_FILE: a mapping of a file, dumped or not.
+struct CoreMappedFile {
+    memory::AddressRange range;
+    std::uint64_t file_offset = 0;
+    std::string path;
+};
+
+/// NT_PRPSINFO.
+struct CoreProcess {
+    pid_t pid = 0;
+    std::string name;       ///< at most 15 bytes
+    std::string arguments;  ///< with blanks between, at most 79 bytes
+};
+
+struct AuxiliaryValue {
+    std::uint64_t type = 0;  ///< AT_PHDR, AT_ENTRY, ... (getauxval(3))
+    std::uint64_t value = 0;
+};
+
+/// An ELF core of a process, as the kernel writes it (core(5), Linux' fs/binfmt_elf.c) or gdb's
+/// gcore: headers and notes, read and checked; the memory stays in the file.
+class CoreFile {
+  public:
+    /// kIo, kPermission. kNotABeam: no ELF file, or no core. kUnsupported: of another kind of
+    /// machine, or without the notes that say which files were mapped (Linux before 3.7).
+    /// kTruncated: cut off before the end of its headers or notes. kCorrupt: a bound does not hold.
+    static Result<CoreFile> open(const std::filesystem::path& file);
+
+    [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+    [[nodiscard]] const Descriptor& descriptor() const { return descriptor_; }
+    /// Ascending; none overlaps another.
+    [[nodiscard]] const std::vector<CoreSegment>& segments() const { return segments_; }
+    /// Ascending; none overlaps another.
+    [[nodiscard]] const std::vector<CoreMappedFile>& files() const { return files_; }
+    [[nodiscard]] const std::vector<ThreadRegisters>& threads() const { return threads_; }
+    [[nodiscard]] const CoreProcess& process() const { return process_; }
+    /// In their order on the stack, the final AT_NULL left out.
+    [[nodiscard]] const std::vector<AuxiliaryValue>& auxiliary() const { return auxiliary_; }
+    [[nodiscard]] std::optional<std::uint64_t> auxiliary(std::uint64_t type) const;
+
+    /// Bytes of memory that the headers promise: more than missing_bytes().
+    [[nodiscard]] std::uint64_t dumped_bytes() const { return dumped_bytes_; }
+    /// Of those, what the file ends before: it was cut off (ulimit -c, a full disk).
+    [[nodiscard]] std::uint64_t missing_bytes() const { return missing_bytes_; }
+
+  private:
+    std::filesystem::path path_;
+    Descriptor descriptor_;
+    std::vector<CoreSegment> segments_;
+    std::vector<CoreMappedFile> files_;
+    std::vector<ThreadRegisters> threads_;
+    CoreProcess process_;
+    std::vector<AuxiliaryValue> auxiliary_;
+    std::uint64_t dumped_bytes_ = 0;
+    std::uint64_t missing_bytes_ = 0;
+};
+
+}  // namespace beamdump::target

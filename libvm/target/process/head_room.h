@@ -1,0 +1,72 @@
+#pragma once
+
+#include <libdump/base/amount_text.h>
+#include <libdump/base/error.h>
+#include <libvm/target/process/cgroup_paths.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <sys/types.h>
+#include <vector>
+
+namespace beamdump::target {
+
+/// The number after "name" in a file of lines such as "name number" or "Name:   number kB"; nothing
+/// where it has none.
+std::optional<std::uint64_t> listed_number(std::string_view text, std::string_view name);
+
+/// The remaining amount of a resource, and the limit that determines it.
+struct Room {
+    std::uint64_t amount = std::numeric_limits<std::uint64_t>::max();  ///< bytes, or tasks
+    std::string limit;        ///< for a sentence: "memory.max of cgroup /system.slice is 512 MiB"
+    bool ends_group = false;  ///< memory.oom.group: running out ends every process of the cgroup
+};
+
+/// What the kernel counts for one memory cgroup; absent: it has no such file, or no limit.
+struct CgroupMemory {
+    std::string name;                                  ///< as /proc/PID/cgroup has it
+    std::optional<std::uint64_t> used_bytes;           ///< with page cache
+    std::optional<std::uint64_t> inactive_file_bytes;  ///< of these: page cache, taken back first
+    std::optional<std::uint64_t> limit_bytes;
+    std::optional<std::uint64_t> high_bytes;  ///< beyond it processes are slowed down
+    std::optional<std::uint64_t> swap_bytes;
+    std::optional<std::uint64_t> oom_kills;  ///< processes that the OOM killer ended in it
+    std::optional<std::uint64_t>
+        limit_reached;  ///< times that its use was about to exceed the limit
+};
+
+/// The limits under which a process allocates memory and makes tasks: its cgroups and all above
+/// them that are visible here, of version 1 and 2 (Linux' Documentation/admin-guide/cgroup-v2.rst
+/// and cgroup-v1/memory.rst, pids.rst), and the machine's.
+class HeadRoom {
+  public:
+    /// Finds the cgroups. Those that are not mounted here are unknown and left out. `root` is where
+    /// /proc and the cgroups are looked up: "/" but in tests. kTargetDied, kNotFound.
+    static Result<HeadRoom> of(pid_t pid, const std::filesystem::path& root = "/");
+
+    /// Bytes that can still be charged, at the tightest place: inactive page cache counts as free,
+    /// for the kernel takes it back. Reads a few small files; the larger memory.stat only where
+    /// less than `enough` is left without it. kImplausible: a file is not as documented.
+    [[nodiscard]] Result<Room> memory(
+        std::uint64_t enough = std::numeric_limits<std::uint64_t>::max()) const;
+    /// What is counted for the process's own memory cgroup, and for those above it.
+    [[nodiscard]] std::vector<CgroupMemory> memory_cgroups() const;
+    /// Threads and processes that can still be made.
+    [[nodiscard]] Result<Room> tasks() const;
+    /// Bytes that can still be promised where vm.overcommit_memory is 2; else no limit.
+    [[nodiscard]] Result<Room> committable_bytes() const;
+
+    /// The limits that hold for both processes together.
+    [[nodiscard]] HeadRoom shared_with(const HeadRoom& other) const;
+
+  private:
+    std::filesystem::path root_;
+    std::vector<CgroupDirectory> memory_;  // from the process's own up
+    std::vector<CgroupDirectory> tasks_;
+};
+
+}  // namespace beamdump::target

@@ -1,0 +1,132 @@
+#include <libdump/base/return_if_error.h>
+#include <libvm/target/process/clock.h>
+#include <libvm/target/stop/ptrace_calls.h>
+#include <libvm/target/stop/settle.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <optional>
+#include <ranges>
+#include <string>
+
+namespace beamdump::target {
+namespace {
+
+/// For how long threads run on: for longer where none has come to run.
+constexpr std::chrono::microseconds kShortestMoment{10};
+constexpr std::chrono::microseconds kLongestMoment{1000};
+
+bool is_scheduler(pid_t thread) {
+    std::ifstream file(fmt::format("/proc/{}/comm", thread));
+    std::string name;
+    return std::getline(file, name) && is_scheduler_name(name);
+}
+
+/// The threads of a stop that are at work. Each round of settling costs the node time: only threads
+/// that ran on are read again.
+class ThreadsAtWork {
+  public:
+    explicit ThreadsAtWork(const ThreadStop& stop) : stop_(stop) {}
+
+    /// Whether one of them is elsewhere than it was.
+    bool read(std::span<const pid_t> threads) {
+        bool moved = false;
+        for (const auto thread : threads) {
+            const auto before = at_work_.find(thread);
+            const auto now = registers_of(thread);
+            moved = moved || !now || before == at_work_.end() || before->second.rip != now->rip ||
+                    before->second.general != now->general;
+            if (now) {
+                at_work_.insert_or_assign(thread, *now);
+            } else {
+                at_work_.erase(thread);
+            }
+        }
+        return moved;
+    }
+
+    /// Schedulers whose state is not certain.
+    std::vector<pid_t> uncertain(const Settling& settling) {
+        std::vector<pid_t> found;
+        for (const auto& [thread, registers] : at_work_) {
+            if (!settling.certain(registers) && runs_erlang(thread)) {
+                found.push_back(thread);
+            }
+        }
+        return found;
+    }
+
+    [[nodiscard]] std::vector<ThreadRegisters> registers() const {
+        const auto values = std::views::values(at_work_);
+        return {values.begin(), values.end()};
+    }
+
+  private:
+    /// Nothing if it waits in a system call, handles a signal, or has been killed.
+    [[nodiscard]] std::optional<ThreadRegisters> registers_of(pid_t thread) const {
+        if (!stop_.at_rest(thread)) {
+            return std::nullopt;
+        }
+        const auto read = read_registers(thread);
+        auto registers = read ? std::optional(thread_registers(thread, *read)) : std::nullopt;
+        if (!registers || registers->in_system_call) {
+            return std::nullopt;
+        }
+        registers->vectors = read_vectors(thread).value_or(registers->vectors);
+        return registers;
+    }
+
+    bool runs_erlang(pid_t thread) {
+        const auto [known, added] = schedulers_.try_emplace(thread, false);
+        if (added) {
+            known->second = is_scheduler(thread);
+        }
+        return known->second;
+    }
+
+    const ThreadStop& stop_;
+    std::map<pid_t, ThreadRegisters> at_work_;
+    std::map<pid_t, bool> schedulers_;
+};
+
+}  // namespace
+
+bool is_scheduler_name(std::string_view name) {
+    const auto digits = [](std::string_view text) {
+        return !text.empty() &&
+               std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+    };
+    constexpr std::string_view kSuffix = "_scheduler";
+    constexpr std::string_view kPrefix = "erts_sched_";
+    return (name.ends_with(kSuffix) && digits(name.substr(0, name.size() - kSuffix.size()))) ||
+           (name.starts_with(kPrefix) && digits(name.substr(kPrefix.size())));
+}
+
+Result<std::vector<ThreadRegisters>> settle(ThreadStop& stop, const Settling& settling) {
+    const auto end = clock_ns(CLOCK_MONOTONIC) + settling.longest.count();
+    ThreadsAtWork threads(stop);
+    threads.read(stop.threads());
+    auto moment = kShortestMoment;
+    bool ran = false;
+    while (true) {
+        auto restless = threads.uncertain(settling);
+        if (restless.empty() && settling.restless) {
+            restless = settling.restless(threads.registers());
+        }
+        if (restless.empty() || clock_ns(CLOCK_MONOTONIC) >= end) {
+            break;
+        }
+        RETURN_IF_ERROR(stop.run_on(restless, moment));
+        moment = threads.read(restless) ? kShortestMoment : std::min(2 * moment, kLongestMoment);
+        ran = true;
+    }
+    if (ran) {
+        RETURN_IF_ERROR(stop.stop_new());
+    }
+    return threads.registers();
+}
+
+}  // namespace beamdump::target

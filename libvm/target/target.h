@@ -1,0 +1,62 @@
+#pragma once
+
+#include <libvm/memory/memory_source.h>
+#include <libvm/memory/present_pages.h>
+#include <libvm/target/image/elf_image.h>
+#include <libvm/target/image/mapping_use.h>
+#include <libvm/target/image/mappings.h>
+#include <libvm/target/process/head_room.h>
+
+#include <string>
+#include <sys/types.h>
+#include <vector>
+
+namespace beamdump::target {
+
+/// A process's memory as a whole.
+struct KernelMemory {
+    /// Of its resident bytes: given back (MADV_FREE), and still there as nobody has needed them.
+    std::optional<std::uint64_t> lazy_free_bytes;
+    std::vector<CgroupMemory> cgroups;  ///< from its own up
+};
+
+/// An operating-system process that holds an Erlang VM, running or not: who it is, what it maps and
+/// its memory.
+class Target {
+  public:
+    Target() = default;
+    Target(const Target&) = delete;
+    Target& operator=(const Target&) = delete;
+    virtual ~Target() = default;
+
+    [[nodiscard]] virtual pid_t pid() const = 0;
+    [[nodiscard]] virtual const std::string& executable() const = 0;
+    [[nodiscard]] virtual const ElfImage& image() const = 0;
+    [[nodiscard]] virtual const Mappings& mappings() const = 0;
+    [[nodiscard]] virtual memory::MemorySource& memory() = 0;
+    [[nodiscard]] virtual memory::PresentPages& pages() = 0;
+
+    /// Looks again what is mapped: a node that runs may have mapped more since.
+    virtual Result<void> refresh_mappings() = 0;
+
+    [[nodiscard]] virtual Result<std::vector<std::string>> arguments() const = 0;
+    /// The variables that it was started with, NAME=VALUE. It may have set others since.
+    [[nodiscard]] virtual Result<std::vector<std::string>> environment() const = 0;
+    [[nodiscard]] virtual Result<std::int64_t> boot_us()
+        const = 0;  ///< wall clock, since the epoch
+    [[nodiscard]] virtual Result<std::uint64_t> resident_bytes() const = 0;
+    /// How much of each mapping is in memory: kUnsupported where nothing says so, as in a core.
+    [[nodiscard]] virtual Result<std::vector<MappingUse>> mapping_use() const = 0;
+    /// What the kernel says of its memory as a whole: kUnsupported as above.
+    [[nodiscard]] virtual Result<KernelMemory> kernel_memory() const = 0;
+    /// Its letter of /proc/PID/stat when the target was opened: T where a signal has stopped it; 0
+    /// of a core.
+    [[nodiscard]] virtual char state() const = 0;
+    /// Whether any of its memory is out of reach without bringing it back (swapped out). Unknown
+    /// counts as yes: then pages are examined one by one before they are read.
+    [[nodiscard]] virtual bool has_swapped_pages() const = 0;
+    /// Whether its memory can still be read: false once the process has ended.
+    [[nodiscard]] virtual bool alive() const = 0;
+};
+
+}  // namespace beamdump::target

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <libdump/base/error.h>
+#include <libvm/target/stop/ptrace_calls.h>
+#include <libvm/target/twin/injection_frame.h>
+
+#include <sys/types.h>
+
+namespace beamdump::target {
+
+/// All of a stopped thread's state, as read: its system call is not restarted.
+Result<ThreadState> read_thread_state(pid_t thread);
+
+/// Follows the threads and processes that a stopped thread makes, and stops it at each system call
+/// once resumed by run_to_clone().
+Result<void> follow_clones(pid_t thread);
+
+/// Whether a system call gave up for a signal, to be restarted by the kernel: no refusal. fork does
+/// so for SIGSTOP.
+bool begins_anew(std::int64_t result);
+
+/// Points a stopped thread to `registers`, with all signals blocked.
+Result<void> set_running_point(pid_t thread, const user_regs_struct& registers);
+
+/// At which points a thread is stopped on its way to a clone.
+enum class Watch : std::uint8_t {
+    kEachCall,  ///< so that the reason is known if the clone fails
+    kClone,     ///< fewer stops; for a thread that ends if the clone fails
+};
+
+/// Lets a stopped thread run until a clone of it has succeeded; it is then stopped in it. Gives
+/// what it made, which is traced and about to stop. A SIGSTOP on its way to the node takes effect;
+/// the thread still runs on. kLimit: the clone failed; the thread is behind it, or has ended. Or it
+/// did not come as far until the deadline (CLOCK_MONOTONIC) and still runs. kTargetDied.
+Result<pid_t> run_to_clone(pid_t thread, Watch watch, std::int64_t deadline_ns);
+
+/// Lets a stopped thread run until it is about to return from that system call, whatever its
+/// result. Errors as run_to_clone().
+Result<void> run_through_call(pid_t thread, long call, std::int64_t deadline_ns);
+
+/// Waits until a new traced thread or process is at its start. kLimit: not
+/// until the deadline. kTargetDied.
+Result<void> await_start(pid_t thread, std::int64_t deadline_ns);
+
+}  // namespace beamdump::target

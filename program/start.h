@@ -1,0 +1,29 @@
+#pragma once
+
+#include <libdump/base/error.h>
+#include <libvm/target/stop/stop_tracker.h>
+#include <program/streams.h>
+
+#include <atomic>
+#include <functional>
+#include <string_view>
+
+namespace beamdump::program {
+
+/// Exit statuses of programs that read a node.
+inline constexpr int kDone = 0;
+inline constexpr int kFailed = 1;
+inline constexpr int kWrongUsage = 2;
+inline constexpr int kIncomplete = 3;
+
+/// Writes the error as one line of the program; returns the exit status for it.
+int give_up(Streams& streams, std::string_view program, const Error& error);
+
+using Run = std::function<int(Streams&, const std::atomic<bool>& cancelled, target::StopTracker&)>;
+
+/// main() of a program that may stop a node: before any thread is made it starts the guardian,
+/// prepares this process and takes over its signals. What ends the program otherwise ends it with a
+/// sentence. Returns the exit status.
+int run_as_main(std::string_view program, const Run& run);
+
+}  // namespace beamdump::program

@@ -1,0 +1,178 @@
+#include "fake_vm/each_layout.h"
+
+#include <libvm/beam/collections/collectors.h>
+#include <libvm/beam/layout/term_bits.h>
+
+#include <gmock/gmock.h>
+
+namespace beamdump::beam {
+namespace {
+
+using namespace beamdump::test;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+constexpr pid_t kThread = 77;
+constexpr std::uint64_t kCopy = 0x7000'0000;
+constexpr std::uint64_t kTupleOfTwo = 2U << 6U;  // header of a tuple of two
+
+/// A process that a dirty scheduler collects, and a stopped thread with one register in use.
+class CollectorsTest : public OnStandardNode {
+  protected:
+    CollectorsTest() {
+        process().structure().set(
+            "state", node.vm.constant("state_gc") | node.vm.constant("state_dirty_running_sys"));
+        node.vm.at("ErtsSchedulerData", node.vm.located()->tables().dirty_cpu_schedulers)
+            .set("current_process", process().address());
+    }
+    FakeProcess& process() { return node.init; }
+
+    static target::ThreadRegisters with(std::initializer_list<std::uint64_t> values) {
+        target::ThreadRegisters thread{.thread = kThread};
+        std::ranges::copy(values, thread.general.begin());
+        return thread;
+    }
+    std::vector<pid_t> between(const target::ThreadRegisters& thread) {
+        return Collectors::open(fresh()).value().between_stores({&thread, 1});
+    }
+};
+
+TEST_P(CollectorsTest, AHeaderInHandIsNotYetInTheCopy) {
+    const auto object = process().build({kTupleOfTwo, node.vm.small(1), node.vm.small(2)});
+    EXPECT_THAT(between(with({object, kTupleOfTwo})), ElementsAre(kThread));
+    EXPECT_THAT(between(with({object | kPrimaryBoxed, kTupleOfTwo})), ElementsAre(kThread));
+    // It only looks at the object, or at one that is elsewhere.
+    EXPECT_THAT(between(with({object})), IsEmpty());
+    EXPECT_THAT(between(with({node.worker.build({kTupleOfTwo, 0, 0}), kTupleOfTwo})), IsEmpty());
+    auto waiting = with({object, kTupleOfTwo});
+    waiting.in_system_call = true;
+    EXPECT_THAT(between(waiting), IsEmpty());
+}
+
+TEST_P(CollectorsTest, ACopyMayLackItsHeader) {
+    const auto copy = node.worker.build({0, 0, 0});
+    const auto object = process().build({copy | kPrimaryBoxed, node.vm.small(1), 0});
+    EXPECT_THAT(between(with({object, copy, kTupleOfTwo})), ElementsAre(kThread));
+    node.vm.memory.put(copy, kTupleOfTwo);
+    EXPECT_THAT(between(with({object, copy, kTupleOfTwo})), IsEmpty());
+    // It only follows the object's new address.
+    EXPECT_THAT(between(with({object, 0})), IsEmpty());
+}
+
+/// A collection remembers where its spaces begin: both addresses are in registers all the time.
+TEST_P(CollectorsTest, ACopyThatIsThereNeedsNoHeaderInARegister) {
+    const auto copy = node.worker.build({kTupleOfTwo, node.vm.small(1), node.vm.small(2)});
+    const auto object = process().build({copy | kPrimaryBoxed, node.vm.small(1), node.vm.small(2)});
+    EXPECT_THAT(between(with({object, copy})), IsEmpty());
+    // What is there may be of a former use of that memory.
+    node.vm.memory.put(copy + 16, node.vm.small(7));
+    EXPECT_THAT(between(with({object, copy})), ElementsAre(kThread));
+}
+
+TEST_P(CollectorsTest, ACellThatStaysAsItIsWhileItsThreadRunsIsMoved) {
+    const auto cell = process().build({0, kCopy | kPrimaryList});
+    auto collectors = Collectors::open(fresh()).value();
+    const auto look = [&](std::uint64_t place) {
+        auto thread = with({cell, kCopy, place});
+        return collectors.between_stores({&thread, 1});
+    };
+    // A thread that has not run has stored nothing.
+    for (int looks = 0; looks < 10; ++looks) {
+        EXPECT_THAT(look(1), ElementsAre(kThread));
+    }
+    for (const std::uint64_t place : {2, 3, 4}) {
+        EXPECT_THAT(look(place), ElementsAre(kThread));
+    }
+    EXPECT_THAT(look(5), IsEmpty());
+    const auto stopped = with({cell, kCopy, 5});
+    collectors.record({&stopped, 1});
+    EXPECT_THAT(collectors.unclear(process().address()), IsEmpty());
+    collectors.forget();
+    EXPECT_THAT(look(6), ElementsAre(kThread));
+}
+
+TEST_P(CollectorsTest, ACellWithoutItsHeadAndItsNewAddressIsHalfMoved) {
+    const auto cell = process().build({0, node.vm.small(3)});
+    EXPECT_THAT(between(with({cell})), ElementsAre(kThread));
+    // The thread's register is already at the next cell.
+    EXPECT_THAT(between(with({cell + 16})), ElementsAre(kThread));
+    EXPECT_THAT(between(with({cell + 24})), IsEmpty());
+    node.vm.memory.put(cell + 8, kCopy | kPrimaryList);
+    EXPECT_THAT(between(with({cell})), IsEmpty());
+    // Its address may be there before the copy is.
+    EXPECT_THAT(between(with({cell, kCopy + 16})), ElementsAre(kThread));
+    EXPECT_THAT(between(with({cell, kCopy + 24})), IsEmpty());
+    // Its tail leads to words that are collected: it is no new address.
+    node.vm.memory.put(cell + 8, process().structure().get("heap") | kPrimaryList);
+    EXPECT_THAT(between(with({cell})), ElementsAre(kThread));
+}
+
+TEST_P(CollectorsTest, ACellWhoseWordsAreInAVectorRegisterIsMended) {
+    const auto tail = process().structure().get("heap") | kPrimaryList;
+    const auto cell = process().build({0, tail});
+    const auto copy = node.worker.build({0, 0});
+    auto thread = with({cell, copy | kPrimaryList});
+    thread.vectors[3] = {node.vm.small(7), tail};
+    EXPECT_THAT(between(thread), IsEmpty());
+    auto collectors = Collectors::open(fresh()).value();
+    const auto mended = [&] {
+        vm->forget();
+        collectors.record({&thread, 1});
+        EXPECT_THAT(collectors.unclear(process().address()), IsEmpty());
+        const auto words = collectors.mended(process().address());
+        EXPECT_EQ(words.size(), 1U);
+        return words.empty() ? std::pair<Address, std::uint64_t>()
+                             : std::pair(words[0].address, words[0].word);
+    };
+    // Not copied yet: it gets its first word back.
+    EXPECT_EQ(mended(), std::pair(cell, node.vm.small(7)));
+    // Copied: it gets the address of its copy.
+    node.vm.memory.put(copy, node.vm.small(7));
+    EXPECT_EQ(mended(), std::pair(cell, node.vm.small(7)));
+    node.vm.memory.put(copy + 8, tail);
+    EXPECT_EQ(mended(), std::pair(cell + 8, copy | kPrimaryList));
+    EXPECT_THAT(collectors.mended(node.worker.address()), IsEmpty());
+    collectors.forget();
+    EXPECT_THAT(collectors.mended(process().address()), IsEmpty());
+    // Which of two that have this tail is not known.
+    thread.vectors[5] = {node.vm.small(8), tail};
+    EXPECT_THAT(between(thread), ElementsAre(kThread));
+    thread.vectors[5] = {};
+    // Words of another cell.
+    thread.vectors[3] = {node.vm.small(7), tail + 16};
+    EXPECT_THAT(between(thread), ElementsAre(kThread));
+    thread.vectors[3] = {0, tail};
+    EXPECT_THAT(between(thread), ElementsAre(kThread));
+}
+
+TEST_P(CollectorsTest, ObjectsInFragmentsAreMovedToo) {
+    auto fragment = process().fragment({kTupleOfTwo, node.vm.small(1), node.vm.small(2)});
+    const auto object = fragment.at("mem");
+    EXPECT_THAT(between(with({object, kTupleOfTwo})), ElementsAre(kThread));
+    const auto thread = with({object, kTupleOfTwo});
+    auto collectors = Collectors::open(fresh()).value();
+    EXPECT_THAT(collectors.unclear(process().address()), IsEmpty());
+    collectors.record({&thread, 1});
+    EXPECT_EQ(collectors.unclear(process().address()), "one of its objects was between two places");
+    EXPECT_THAT(collectors.unclear(node.worker.address()), IsEmpty());
+    collectors.forget();
+    EXPECT_THAT(collectors.unclear(process().address()), IsEmpty());
+}
+
+TEST_P(CollectorsTest, FragmentsThatCannotBeReadMakeAProcessUnclear) {
+    process().structure().set("mbuf", 0x7777770);
+    auto collectors = Collectors::open(fresh()).value();
+    collectors.record({});
+    EXPECT_EQ(collectors.unclear(process().address()), "its heap fragments could not be read");
+}
+
+TEST_P(CollectorsTest, OfAProcessThatDoesNotCollectNothingIsMoved) {
+    process().structure().set("state", node.vm.constant("state_dirty_running_sys"));
+    const auto object = process().build({kTupleOfTwo, node.vm.small(1), node.vm.small(2)});
+    EXPECT_THAT(between(with({object, kTupleOfTwo})), IsEmpty());
+}
+
+BEAMDUMP_FOR_EACH_LAYOUT(CollectorsTest);
+
+}  // namespace
+}  // namespace beamdump::beam

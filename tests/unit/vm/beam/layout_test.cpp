@@ -1,0 +1,90 @@
+#include <libvm/beam/layout/layout.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <builtin_layouts.h>
+
+namespace beamdump::beam {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr std::string_view kSmall = R"({
+  "name": "otp-1", "otp_release": "1", "word_bytes": 8, "source": "a test",
+  "constants": {"answer": 42},
+  "structs": {"Thing": {"bytes": 16, "fields": {"next": {"offset": 8, "bytes": 8}}}}
+})";
+
+std::string with(std::string_view from, std::string_view to) {
+    std::string text(kSmall);
+    text.replace(text.find(from), from.size(), to);
+    return text;
+}
+
+TEST(Layout, ReadsFieldsConstantsAndNames) {
+    auto layout = Layout::parse(kSmall);
+    ASSERT_TRUE(layout) << layout.error().message;
+    EXPECT_EQ(layout->name(), "otp-1");
+    EXPECT_EQ(layout->release(), "1");
+    EXPECT_EQ(layout->json(), kSmall);
+    EXPECT_EQ(layout->field("Thing", "next")->offset, 8U);
+    EXPECT_EQ(layout->constant("answer"), 42U);
+    EXPECT_EQ((*layout->structure("Thing"))->bytes, 16U);
+}
+
+TEST(Layout, NamesWhatIsMissing) {
+    auto layout = Layout::parse(kSmall);
+    ASSERT_TRUE(layout);
+    EXPECT_THAT(layout->field("Thing", "prev").error().message,
+                HasSubstr("otp-1 lacks Thing.prev"));
+    EXPECT_THAT(layout->field("Other", "x").error().message, HasSubstr("lacks structure Other"));
+    EXPECT_THAT(layout->constant("question").error().message, HasSubstr("constant question"));
+}
+
+TEST(Layout, LayoutNamesKeepsTheFirstThatIsMissing) {
+    auto layout = Layout::parse(kSmall);
+    ASSERT_TRUE(layout);
+    LayoutNames names(*layout);
+    EXPECT_EQ(names.field("Thing", "next").offset, 8U);
+    EXPECT_TRUE(names.outcome());
+    names.field("Thing", "first");
+    names.constant("second");
+    ASSERT_FALSE(names.outcome());
+    EXPECT_THAT(names.outcome().error().message, HasSubstr("Thing.first"));
+}
+
+TEST(Layout, RefusesAFieldBeyondItsStructure) {
+    auto layout = Layout::parse(with("\"offset\": 8", "\"offset\": 9"));
+    ASSERT_FALSE(layout);
+    EXPECT_THAT(layout.error().message, HasSubstr("Thing.next reaches beyond"));
+}
+
+TEST(Layout, RefusesWhatIsNotALayout) {
+    EXPECT_EQ(Layout::parse("").error().code, ErrorCode::kUnsupported);
+    EXPECT_EQ(Layout::parse("[1]").error().code, ErrorCode::kUnsupported);
+    EXPECT_THAT(Layout::parse(with("\"word_bytes\": 8", "\"word_bytes\": 4")).error().message,
+                HasSubstr("word_bytes"));
+    EXPECT_THAT(Layout::parse(with("42", "-1")).error().message, HasSubstr("answer"));
+    EXPECT_THAT(Layout::parse(with("\"bytes\": 16", "\"bytes\": 99999999")).error().message,
+                HasSubstr("Thing has no sensible \"bytes\""));
+    EXPECT_THAT(Layout::parse(with("\"name\"", "\"nam\"")).error().message, HasSubstr("name"));
+}
+
+TEST(Layout, BuiltInOnesParseAndNameTheirRelease) {
+    ASSERT_FALSE(builtin_layouts().empty());
+    for (const auto& builtin : builtin_layouts()) {
+        auto layout = Layout::parse(builtin.json);
+        ASSERT_TRUE(layout) << builtin.name << ": " << layout.error().message;
+        EXPECT_EQ(layout->name(), builtin.name);
+        EXPECT_EQ("otp-" + layout->release(), builtin.name);
+    }
+}
+
+TEST(Layout, EndOfIsTheLastFieldsEnd) {
+    EXPECT_EQ(end_of({{8, 8}, {0, 8}}), 16U);
+    EXPECT_EQ(end_of({{4, 2}}), 6U);
+}
+
+}  // namespace
+}  // namespace beamdump::beam

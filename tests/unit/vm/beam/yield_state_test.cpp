@@ -1,0 +1,146 @@
+#include "support/fake_memory.h"
+
+#include <libvm/beam/processes/yield_state.h>
+
+#include <gtest/gtest.h>
+
+#include <builtin_layouts.h>
+
+namespace beamdump::beam {
+namespace {
+
+using beamdump::test::FakeMemory;
+
+constexpr Address kCode = 0x700000;
+constexpr Address kMfa = kCode + 64;
+constexpr Address kFunction = kMfa + 24;
+constexpr Address kHeap = 0x20000;
+constexpr Address kHeapEnd = 0x21000;
+constexpr Address kYieldedProcess = 0x10000;
+constexpr Address kArguments = 0x30000;
+
+constexpr std::uint64_t kArity = 3;
+constexpr std::int32_t kReductions = -7;  // as with call saving
+
+/// Code of a function foo:bar/3 as OTP's JIT begins it, and a process that runs.
+class YieldStateTest : public ::testing::Test {
+  protected:
+    YieldStateTest()
+        : layout_(Layout::parse(builtin_layouts()[0].json).value()),
+          names_(layout_),
+          yield_state_(YieldState::open(layout_).value()),
+          structure_(names_.bytes("Process")) {
+        memory_.add("code", kCode, 4096);
+        const auto atoms = AtomWords::resolve(layout_).value();
+        memory_.put(kMfa, atoms.word(17));
+        memory_.put(kMfa + 8, atoms.word(18));
+        memory_.put(kMfa + 16, kArity);
+        put_code({0xeb, 0x06, 0x90, 0xe8, 1,    2,    3,    4, 0x48, 0x8d, 0x15, 9,    0,
+                  0,    0,    0x41, 0xff, 0xce, 0x0f, 0x8e, 1, 2,    3,    4,    0x48, 0x83});
+        put("heap", kHeap);
+        put("hend", kHeapEnd);
+        put("state", names_.constant("state_running") | names_.constant("state_active"));
+    }
+
+    void put_code(const std::vector<int>& bytes) {
+        std::vector<std::byte> code;
+        for (const int byte : bytes) {
+            code.push_back(static_cast<std::byte>(byte));
+        }
+        memory_.put_bytes(kFunction, code);
+    }
+    void put(std::string_view name, std::uint64_t value) {
+        const auto field = names_.field("Process", name);
+        std::memcpy(structure_.data() + field.offset, &value, field.bytes);
+    }
+    [[nodiscard]] std::uint64_t get(std::string_view name) {
+        return StructView(structure_).get(names_.field("Process", name));
+    }
+    static target::ThreadRegisters at(Address instruction) {
+        return {.thread = 7,
+                .rip = instruction,
+                .rsp = kHeap + 0x800,
+                .rbx = kArguments,
+                .r13 = kYieldedProcess,
+                .r14 = static_cast<std::uint32_t>(kReductions),
+                .r15 = kHeap + 0x100,
+                .in_system_call = false};
+    }
+    bool applies(const target::ThreadRegisters& thread) {
+        yield_state_.record(std::array{thread}, memory_);
+        return yield_state_.apply(kYieldedProcess, structure_);
+    }
+
+    FakeMemory memory_;
+    Layout layout_;
+    LayoutNames names_;
+    YieldState yield_state_;
+    std::vector<std::byte> structure_;
+};
+
+TEST_F(YieldStateTest, AtTheBeginningOfAFunctionAllIsKnown) {
+    for (const Address behind : {0, 8, 15, 18, 24}) {
+        EXPECT_TRUE(yield_state_.at_yield_point(at(kFunction + behind), memory_)) << behind;
+    }
+    ASSERT_TRUE(applies(at(kFunction + 15)));
+    EXPECT_EQ(get("htop"), kHeap + 0x100);
+    EXPECT_EQ(get("stop"), kHeap + 0x800);
+    EXPECT_EQ(get("i"), kFunction + 15);
+    EXPECT_EQ(get("current"), kMfa);
+    EXPECT_EQ(get("arity"), kArity);
+    EXPECT_EQ(get("arg_reg"), kArguments);
+    EXPECT_EQ(static_cast<std::int64_t>(get("fcalls")), kReductions);
+    EXPECT_TRUE(names_.outcome());
+}
+
+TEST_F(YieldStateTest, AnywhereElseNothingIs) {
+    for (const Address behind : {1, 7, 9, 16, 23, 25, 28, 100}) {
+        EXPECT_FALSE(yield_state_.at_yield_point(at(kFunction + behind), memory_)) << behind;
+    }
+    EXPECT_FALSE(yield_state_.at_yield_point(at(0x900000), memory_));
+    EXPECT_FALSE(yield_state_.at_yield_point(at(8), memory_));
+    auto askew = at(kFunction);
+    askew.rsp += 4;
+    EXPECT_FALSE(yield_state_.at_yield_point(askew, memory_));
+}
+
+TEST_F(YieldStateTest, CodeThatOnlyLooksSimilarIsNoBeginning) {
+    memory_.put(kMfa + 16, 256);  // no function has so many arguments
+    EXPECT_FALSE(yield_state_.at_yield_point(at(kFunction), memory_));
+    memory_.put(kMfa + 16, kArity);
+    memory_.put(kMfa, 0x1234);  // no atom
+    EXPECT_FALSE(yield_state_.at_yield_point(at(kFunction), memory_));
+}
+
+TEST_F(YieldStateTest, AFunctionWithABreakpointIsNot) {
+    put_code({0xeb, 0x00});
+    EXPECT_FALSE(yield_state_.at_yield_point(at(kFunction), memory_));
+}
+
+TEST_F(YieldStateTest, WhatContradictsTheStructureIsNotBelieved) {
+    auto beyond = at(kFunction);
+    beyond.rsp = kHeapEnd;
+    EXPECT_FALSE(applies(beyond));
+    auto below = at(kFunction);
+    below.r15 = kHeap - 8;
+    EXPECT_FALSE(applies(below));
+    auto crossed = at(kFunction);
+    crossed.r15 = crossed.rsp + 8;
+    EXPECT_FALSE(applies(crossed));
+    for (const auto* state : {"state_gc", "state_exiting", "state_running_sys"}) {
+        put("state", names_.constant("state_running") | names_.constant(state));
+        EXPECT_FALSE(applies(at(kFunction))) << state;
+    }
+    put("state", names_.constant("state_active"));
+    EXPECT_FALSE(applies(at(kFunction)));
+}
+
+TEST_F(YieldStateTest, WhatMovedOnIsForgotten) {
+    ASSERT_TRUE(applies(at(kFunction)));
+    yield_state_.forget();
+    EXPECT_FALSE(yield_state_.apply(kYieldedProcess, structure_));
+    EXPECT_FALSE(applies(at(kFunction + 1)));
+}
+
+}  // namespace
+}  // namespace beamdump::beam

@@ -1,0 +1,190 @@
+#include "support/core_builder.h"
+#include "support/memory_file.h"
+
+#include <libvm/target/core/core_file.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+
+namespace beamdump::target {
+namespace {
+
+using test::CoreBuilder;
+using test::MemoryFile;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+constexpr std::uint64_t kPage = 4096;
+
+Result<CoreFile> opened(std::string_view bytes) {
+    const MemoryFile file(std::as_bytes(std::span(bytes)));
+    return CoreFile::open(file.path());
+}
+
+Error refused(const CoreBuilder& builder) {
+    auto core = opened(builder.build());
+    return core ? Error{ErrorCode::kUsage, "was accepted"} : core.error();
+}
+
+/// Two segments, the higher one first, and all notes.
+CoreBuilder small_core() {
+    CoreBuilder builder;
+    builder.process(4242, "beam.smp", "beam.smp -- -root /usr/lib/erlang")
+        .thread(4242, 0x1000, 0x7ff0)
+        .auxiliary({{AT_PHDR, 0x10040}, {AT_ENTRY, 0x10100}})
+        .files({{0x20000, 0x21000, 3, "/lib/b.so"}, {0x10000, 0x12000, 0, "/bin/a"}})
+        .note(NT_X86_XSTATE, "state", "LINUX")
+        .thread(4243, 0x2000, 0x8ff0)
+        .segment({0x40000, 2 * kPage, std::string(2 * kPage, 'b'), PF_R | PF_W})
+        .segment({0x10000, 2 * kPage, std::string(kPage, 'a'), PF_R | PF_X});
+    return builder;
+}
+
+TEST(CoreFile, ReadsSegmentsAndNotes) {
+    const auto core = opened(small_core().build()).value();
+    ASSERT_THAT(core.segments(), SizeIs(2));
+    const auto& code = core.segments()[0];
+    EXPECT_EQ(code.range.begin, 0x10000U);
+    EXPECT_EQ(code.range.end, 0x12000U);
+    EXPECT_EQ(code.dumped_bytes, kPage);
+    EXPECT_EQ(code.here_bytes, kPage);
+    EXPECT_TRUE(code.readable && code.executable && !code.writable);
+    EXPECT_TRUE(core.segments()[1].writable);
+    EXPECT_EQ(core.dumped_bytes(), 3 * kPage);
+    EXPECT_EQ(core.missing_bytes(), 0U);
+
+    EXPECT_EQ(core.process().pid, 4242);
+    EXPECT_EQ(core.process().name, "beam.smp");
+    EXPECT_EQ(core.process().arguments, "beam.smp -- -root /usr/lib/erlang");
+    ASSERT_THAT(core.threads(), SizeIs(2));
+    EXPECT_EQ(core.threads()[1].thread, 4243);
+    EXPECT_EQ(core.threads()[1].rip, 0x2000U);
+    EXPECT_EQ(core.threads()[1].rsp, 0x8ff0U);
+    EXPECT_EQ(core.threads()[1].r13, 0x200dU);
+    EXPECT_EQ(core.threads()[1].r15, 0x200fU);
+    EXPECT_EQ(core.auxiliary(AT_ENTRY), 0x10100U);
+    EXPECT_EQ(core.auxiliary(AT_EXECFN), std::nullopt);
+    ASSERT_THAT(core.files(), SizeIs(2));
+    EXPECT_EQ(core.files()[0].path, "/bin/a");
+    EXPECT_EQ(core.files()[1].path, "/lib/b.so");
+    EXPECT_EQ(core.files()[1].file_offset, 3 * kPage);
+}
+
+TEST(CoreFile, NotesMayStandAtTheEnd) {
+    auto builder = small_core();
+    builder.notes_last = true;
+    const auto core = opened(builder.build()).value();
+    EXPECT_THAT(core.threads(), SizeIs(2));
+    EXPECT_THAT(core.files(), SizeIs(2));
+}
+
+TEST(CoreFile, SaysHowMuchIsMissing) {
+    auto bytes = small_core().build();
+    bytes.resize(bytes.size() - kPage - 100);
+    const auto core = opened(bytes).value();
+    EXPECT_EQ(core.missing_bytes(), kPage + 100);
+    EXPECT_EQ(core.segments()[0].here_bytes, 0U);
+    EXPECT_EQ(core.segments()[1].here_bytes, 2 * kPage - 100);
+}
+
+TEST(CoreFile, ACutIsSeenWhereverItIs) {
+    for (const bool notes_last : {false, true}) {
+        auto builder = small_core();
+        builder.notes_last = notes_last;
+        const auto whole = builder.build();
+        std::size_t refusals = 0;
+        for (std::size_t bytes = 0; bytes < whole.size(); ++bytes) {
+            const auto core = opened(std::string_view(whole).substr(0, bytes));
+            if (core) {
+                EXPECT_GT(core->missing_bytes(), 0U) << bytes;
+                continue;
+            }
+            ++refusals;
+            EXPECT_THAT(core.error().code,
+                        ::testing::AnyOf(ErrorCode::kNotABeam, ErrorCode::kTruncated))
+                << bytes << ": " << core.error().message;
+        }
+        EXPECT_GT(refusals, sizeof(Elf64_Ehdr));
+        EXPECT_EQ(refusals == whole.size(), notes_last);
+    }
+}
+
+TEST(CoreFile, RefusesOtherFiles) {
+    EXPECT_THAT(opened("#!/bin/sh\n").error().message, HasSubstr("is not an ELF core"));
+    EXPECT_EQ(opened("").error().code, ErrorCode::kNotABeam);
+    EXPECT_THAT(CoreFile::open("/proc/self/exe").error().message,
+                HasSubstr("an executable or a library, not a core"));
+    EXPECT_EQ(CoreFile::open("/dev/null").error().code, ErrorCode::kNotABeam);
+    const auto missing = CoreFile::open("/no/such/core");
+    EXPECT_EQ(missing.error().code, ErrorCode::kIo);
+    EXPECT_THAT(missing.error().message, HasSubstr("/no/such/core"));
+}
+
+TEST(CoreFile, RefusesOtherMachines) {
+    auto builder = small_core();
+    builder.header.e_machine = EM_AARCH64;
+    EXPECT_EQ(refused(builder).code, ErrorCode::kUnsupported);
+    EXPECT_THAT(refused(builder).message, HasSubstr("ELF machine 183"));
+    Elf32_Ehdr small{};
+    std::memcpy(small.e_ident, builder.header.e_ident, sizeof small.e_ident);
+    small.e_ident[EI_CLASS] = ELFCLASS32;
+    small.e_type = ET_CORE;
+    small.e_machine = EM_386;
+    small.e_version = EV_CURRENT;
+    small.e_ehsize = sizeof small;
+    const auto error = opened(CoreBuilder::bytes_of(small)).error();
+    EXPECT_EQ(error.code, ErrorCode::kUnsupported);
+    EXPECT_THAT(error.message, HasSubstr("32-bit"));
+}
+
+TEST(CoreFile, RefusesACoreThatDoesNotNameItsFiles) {
+    CoreBuilder builder;
+    builder.process(7, "old", "old").segment({0x1000, kPage, std::string(kPage, 'x')});
+    EXPECT_EQ(refused(builder).code, ErrorCode::kUnsupported);
+    EXPECT_THAT(refused(builder).message, HasSubstr("no note of the files that old had mapped"));
+}
+
+TEST(CoreFile, RefusesWhatCannotBe) {
+    const std::vector<std::pair<const char*, std::function<void(CoreBuilder&)>>> damages = {
+        {"overlap",
+         [](CoreBuilder& core) { core.segment({0x41000, kPage, std::string(kPage, 'o')}); }},
+        {"impossible segment",  // more in the file than in memory
+         [](CoreBuilder& core) { core.segment({0x90000, kPage, std::string(kPage + 1, 'o')}); }},
+        {"impossible segment",  // beyond the end of addresses
+         [](CoreBuilder& core) { core.segment({~std::uint64_t{0} - 10, kPage, "o"}); }},
+    };
+    for (const auto& [said, damage] : damages) {
+        auto builder = small_core();
+        damage(builder);
+        EXPECT_EQ(refused(builder).code, ErrorCode::kCorrupt);
+        EXPECT_THAT(refused(builder).message, HasSubstr(said));
+    }
+}
+
+TEST(CoreFile, RefusesDamagedNotes) {
+    const std::string count_too_large(CoreBuilder::bytes_of(std::uint64_t{1} << 60U) +
+                                      std::string(40, '\0'));
+    const std::vector<std::pair<std::uint32_t, std::string>> damages = {
+        {NT_PRSTATUS, std::string(sizeof(elf_prstatus) - 1, '\0')},
+        {NT_PRPSINFO, std::string(10, '\0')},
+        {NT_FILE, std::string(15, '\0')},
+        {NT_FILE, count_too_large}};
+    for (const auto& [type, contents] : damages) {
+        CoreBuilder builder;
+        builder.note(type, contents).files({{0x1000, 0x2000, 0, "/bin/a"}});
+        EXPECT_EQ(refused(builder).code, ErrorCode::kCorrupt) << type;
+    }
+    for (const auto& file : {CoreBuilder::File{0x2000, 0x1000, 0, "/bin/a"},
+                             CoreBuilder::File{0x1000, 0x2000, ~std::uint64_t{0}, "/bin/a"}}) {
+        EXPECT_EQ(refused(CoreBuilder().files({file})).code, ErrorCode::kCorrupt);
+    }
+    EXPECT_EQ(
+        refused(CoreBuilder().files({{0x1000, 0x3000, 0, "/bin/a"}, {0x2000, 0x4000, 0, "/bin/b"}}))
+            .code,
+        ErrorCode::kCorrupt);
+}
+
+}  // namespace
+}  // namespace beamdump::target
