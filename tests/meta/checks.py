@@ -124,11 +124,23 @@ class Documents(unittest.TestCase):
                 self.assertTrue((ROOT / script).exists(),
                                 f"{shown(document)} names {script}, which is not there")
 
+    def test_sources_that_documents_name_exist(self):
+        """Paths in backticks: of files, of folders, of a file and its header without the ending, with `*`."""
+        named = 0
+        for document in self.documents:
+            for path in re.findall(rf"`((?:{'|'.join(SOURCE_FOLDERS)})/[^`\s]*)`", document.read_text()):
+                # A name in capitals stands for others.
+                if re.search(r"[A-Z]{2}", path):
+                    continue
+                named += 1
+                self.assertTrue(list(ROOT.glob(path.rstrip("/"))) or list(ROOT.glob(path + ".*")),
+                                f"{shown(document)} names {path}, which is not there")
+        self.assertGreater(named, 40)
+
     def test_options_in_documents_are_real(self):
         """Each option after a program's name is one of that program, or of the command named there, in the
-        README and, where `A` stands for beamdump-analyze, in docs/symptoms.md."""
-        helps = {program: self.helps_of(program) for program in ("beamdump-capture",
-                                                                 "beamdump-analyze")}
+        README, docs/commands.md and, where `A` stands for beamdump-analyze, in docs/symptoms.md."""
+        helps = self.helps()
         self.assertGreaterEqual(helps["beamdump-analyze"].keys(),
                                 {"sections", "crash-dump", "convert", "heap"})
         symptoms = re.findall(r"`A ([^`]+)`", (ROOT / "docs" / "symptoms.md").read_text())
@@ -138,6 +150,8 @@ class Documents(unittest.TestCase):
                             symptom.split()[0] in ("D", "erl_crash.dump"), symptom)
         used = 0
         for line in ((ROOT / "README.md").read_text().splitlines() +
+                     (ROOT / "docs" / "commands.md").read_text().splitlines() +
+                     [f"{program} {row}" for program, row in self.rows_of_readme()] +
                      [f"beamdump-analyze {symptom}" for symptom in symptoms]):
             for program, texts in helps.items():
                 if program not in line:
@@ -149,7 +163,29 @@ class Documents(unittest.TestCase):
                     # Without a command it is the summary.
                     self.assertIn(option, texts[command] + texts.get(command or "summary", ""),
                                   line.strip())
-        self.assertGreater(used, 0)
+        self.assertGreater(used, 20)
+
+    def test_every_command_is_in_the_tables_of_the_readme(self):
+        rows = self.rows_of_readme()
+        for program in ("beamdump-analyze", "beamdump-sample"):
+            said = " ".join(row for of, row in rows if of == program)
+            for command in self.helps()[program]:
+                self.assertIn(command, re.findall(r"[a-z-]+", said) + [""], program)
+
+    @staticmethod
+    def rows_of_readme():
+        """(program, command) of the tables of commands: those of a dump, then those of a running node."""
+        text = (ROOT / "README.md").read_text()
+        tables = text[text.index("## All commands"):text.index("## What is in a dump")].split("| question |")
+        return [(program, command)
+                for program, table in zip(("beamdump-analyze", "beamdump-sample"), tables[1:], strict=True)
+                for cell in re.findall(r"(?m)^\|[^|]*\|((?:[^|\\]|\\.)*)\|$", table)
+                for command in re.findall(r"`([a-z][^`]*)`", cell) if not command.startswith("beamdump-")]
+
+    @classmethod
+    def helps(cls):
+        return {program: cls.helps_of(program)
+                for program in ("beamdump-capture", "beamdump-analyze", "beamdump-sample")}
 
     @staticmethod
     def helps_of(program):
