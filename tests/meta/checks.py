@@ -80,6 +80,13 @@ class ShellScripts(unittest.TestCase):
         for path in files("scripts", ".ci"):
             self.assertTrue(os.access(path, os.X_OK), f"{shown(path)} is not executable")
 
+    def test_a_machine_without_localhost_is_told_so_at_once(self):
+        result = subprocess.run([ROOT / "scripts" / "private-mounts", "bash", "-c",
+                                 "mount --bind /dev/null /etc/hosts && exec scripts/test"],
+                                capture_output=True, text=True, cwd=ROOT, timeout=60)
+        self.assertEqual((result.returncode, result.stdout), (1, ""), result.stderr)
+        self.assertIn("localhost has no address here", result.stderr)
+
 
 class Layouts(unittest.TestCase):
     def test_layouts_follow_their_schema(self):
