@@ -34,7 +34,7 @@ function(room top name)
 endfunction()
 
 # What each tree sees of the others. records.pb.h is generated from schemas/records.proto.
-set(trees "(libdump|libvm|libsample|program|manual|writer|analyzer|layout|sampler|tests)/")
+set(trees "(libdump|libvm|libsample|program|manual|writer|analyzer|layout|sampler|watcher|tests)/")
 check(libdump   "${trees}" libdump/)
 check(manual    "${trees}" manual/ libdump/base/)
 check(libvm     "${trees}" libvm/ libdump/base/ libdump/format/ libdump/term/)
@@ -49,7 +49,9 @@ check(analyzer  "${trees}" manual/ libdump/base/ libdump/text/ libdump/profile/ 
 check(layout    "${trees}" manual/ libvm/target/ libvm/fit/layout_ libdump/base/)
 check(sampler   "${trees}" program/ manual/ libsample/ libvm/memory/ libvm/target/ libvm/beam/ libvm/nodes/
       libdump/base/ libdump/text/ libdump/profile/ libdump/format/ libdump/term/)
-foreach(tree libdump libvm libsample program manual writer analyzer layout sampler)
+check(watcher   "${trees}" program/ manual/ libsample/counts/ libvm/beam/ libvm/fit/layout_check\\.h libvm/nodes/
+      libvm/target/ libdump/base/ libdump/format/ libdump/text/)
+foreach(tree libdump libvm libsample program manual writer analyzer layout sampler watcher)
   check(${tree} "\\.\\./" "<none>")
 endforeach()
 
@@ -112,9 +114,10 @@ room(libvm/beam collections layout/ processes/ allocators/)
 room(libvm/beam ets         layout/ vm/ tables/ processes/)
 room(libvm/beam activity    layout/ vm/ tables/ ets/)
 
-# libsample: node, events <- stack, native <- profile.
+# libsample: node, events <- stack, native <- profile; events <- counts.
 room(libsample node)
 room(libsample events)
+room(libsample counts  events/)
 room(libsample stack   node/ events/)
 room(libsample native  events/)
 room(libsample profile node/ events/ stack/ native/)
@@ -164,3 +167,9 @@ check(sampler/src/screen  "${folders}" top/ show/ screen/)
 foreach(room show screen)
   check(sampler/src/${room} "libvm/" "<none>")
 endforeach()
+
+# Inside the watcher: rules <- readings, and dumps <- rules (limits), all <- cli.
+set(folders "(rules|readings|dumps|cli)/")
+check(watcher/src/dumps    "${folders}" dumps/)
+check(watcher/src/rules    "${folders}" dumps/dump_store\\.h rules/)
+check(watcher/src/readings "${folders}" rules/quantity\\.h readings/)

@@ -4,6 +4,8 @@ install(DIRECTORY schemas/json schemas/layouts DESTINATION ${CMAKE_INSTALL_DATAD
 file(GLOB formats ${CMAKE_SOURCE_DIR}/schemas/*.proto)
 install(FILES ${formats} schemas/dump-format.md DESTINATION ${CMAKE_INSTALL_DATADIR}/beamdump/schemas)
 file(GLOB pages ${CMAKE_SOURCE_DIR}/docs/*.md)
+install(FILES watcher/service/beamdump-watch.service DESTINATION lib/systemd/system)
+install(FILES watcher/service/watch.toml DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs)
 
@@ -23,6 +25,7 @@ set(CPACK_DEBIAN_PACKAGE_DESCRIPTION
   "beamdump-capture copies the processes' heaps, stacks, messages and tables of a
  running node into one compressed file, from outside and without stopping it
  for long. beamdump-analyze answers questions about that file, or about an
- erl_crash.dump, on any machine. beamdump-layout makes and checks layouts of
+ erl_crash.dump, on any machine. beamdump-watch takes the dump when a rule says
+ so. beamdump-layout makes and checks layouts of
  the runtime's structures.")
 include(CPack)

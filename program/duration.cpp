@@ -3,20 +3,26 @@
 
 #include <fmt/format.h>
 
+#include <array>
+
 namespace beamdump::program {
 namespace {
 
 constexpr std::uint64_t kLongestMs = std::uint64_t{24} * 3'600'000;
 
+struct Unit {
+    std::string_view name;
+    std::string_view text;
+    std::uint64_t milliseconds;
+};
+
+constexpr std::array kUnits{Unit{"ms", "ms", 1}, Unit{"s", "s", 1000}, Unit{"m", "min", 60'000},
+                            Unit{"h", "h", 3'600'000}};
+
 }  // namespace
 
 std::optional<std::chrono::milliseconds> duration_of(std::string_view text) {
-    struct Unit {
-        std::string_view name;
-        std::uint64_t milliseconds;
-    };
-    for (const auto& unit :
-         {Unit{"ms", 1}, Unit{"s", 1000}, Unit{"m", 60'000}, Unit{"h", 3'600'000}}) {
+    for (const auto& unit : kUnits) {
         if (!text.ends_with(unit.name)) {
             continue;
         }
@@ -28,6 +34,15 @@ std::optional<std::chrono::milliseconds> duration_of(std::string_view text) {
         }
     }
     return std::nullopt;
+}
+
+std::string duration_text(std::chrono::milliseconds time) {
+    const auto count = static_cast<std::uint64_t>(time.count());
+    auto unit = kUnits.back();
+    for (auto smaller = kUnits.rbegin(); count % unit.milliseconds != 0; ++smaller) {
+        unit = *smaller;
+    }
+    return fmt::format("{} {}", count / unit.milliseconds, unit.text);
 }
 
 std::string duration_error(const std::string& text) {

@@ -242,6 +242,7 @@ Result<void> say_so(std::span<std::byte> content, const Record& record,
     const auto needed = [&] { return Room::bytes_of(capture) + Room::bytes_of(said); };
     capture.clear_executable();
     capture.clear_host_name();
+    capture.clear_reason();
     if (needed() > room) {
         capture.clear_layout_json();
     }

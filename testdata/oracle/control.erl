@@ -124,6 +124,8 @@ reply([<<"planted">>, File]) ->
     planted:write(File);
 reply([<<"leaking">>, What]) ->
     leaking:tell(What);
+reply([<<"filling">>, Kind]) ->
+    filling:tell(Kind);
 reply([<<"churn">>, Kind]) ->
     churn:tell(Kind);
 reply([<<"ailing">>, File]) ->

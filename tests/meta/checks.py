@@ -14,7 +14,7 @@ import test_times
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAMS = pathlib.Path(os.environ.get("BEAMDUMP_PROGRAMS", ROOT / "build" / "bin"))
-CODE_FOLDERS = ("libdump", "libvm", "libsample", "program", "manual", "writer", "analyzer", "layout", "sampler",
+CODE_FOLDERS = ("libdump", "libvm", "libsample", "program", "manual", "writer", "analyzer", "layout", "sampler", "watcher",
                 "schemas", "tests")
 SOURCE_FOLDERS = (*CODE_FOLDERS, "cmake", "testdata", "scripts", "docs", ".ci")
 LANGUAGES = {".h", ".cpp", ".py", ".erl", ".sh", ".cmake", ".proto"}

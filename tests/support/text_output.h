@@ -1,6 +1,6 @@
 #pragma once
 
-#include "render/shared/output.h"
+#include <libdump/text/output.h>
 
 #include <string>
 #include <string_view>
@@ -8,7 +8,7 @@
 namespace beamdump::test {
 
 /// Keeps what is written to it.
-class TextOutput final : public render::Output {
+class TextOutput final : public Output {
   public:
     explicit TextOutput(bool is_terminal = false) : is_terminal_(is_terminal) {}
 

@@ -48,6 +48,7 @@ void write_capture(JsonWriter& json, const query::CaptureSummary& capture) {
     json.member("bytes_read", capture.bytes_read);
     json.member("reads", capture.reads);
     json.member("retries", capture.retries);
+    json.member("reason", capture.reason);
     json.end_object();
 }
 

@@ -204,6 +204,9 @@ void print_head(Output& output, const Summary& summary, const Marks& marks) {
         row("text", "crash dump, version " + (crash.version.empty() ? unknown : crash.version));
     } else {
         row("capture", capture_text(summary.capture));
+        if (summary.capture.reason) {
+            row("reason", *summary.capture.reason);
+        }
         row("read", cost_text(summary.capture));
     }
     const auto& stream = summary.dump.stream_bytes;

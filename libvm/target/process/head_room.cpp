@@ -167,6 +167,26 @@ Result<Room> HeadRoom::memory(std::uint64_t enough) const {
     return least;
 }
 
+std::optional<double> HeadRoom::memory_pressure() const {
+    constexpr std::string_view kBegin = "some avg10=";
+    std::vector<std::filesystem::path> files;
+    if (!memory_.empty() && memory_.front().unified) {
+        files.push_back(memory_.front().directory / "memory.pressure");
+    }
+    files.push_back(root_ / "proc/pressure/memory");
+    for (const auto& file : files) {
+        const auto text = read_text(file).value_or("");
+        const auto at = text.find(kBegin);
+        double percent = 0;
+        if (at != std::string::npos &&
+            std::from_chars(text.data() + at + kBegin.size(), text.data() + text.size(), percent)
+                    .ec == std::errc()) {
+            return percent;
+        }
+    }
+    return std::nullopt;
+}
+
 std::vector<CgroupMemory> HeadRoom::memory_cgroups() const {
     // Version 1 has a limit of about 2^63 where there is none.
     constexpr std::uint64_t kAboveAnyLimit = std::uint64_t{1} << 62U;

@@ -55,6 +55,10 @@ class HeadRoom {
         std::uint64_t enough = std::numeric_limits<std::uint64_t>::max()) const;
     /// What is counted for the process's own memory cgroup, and for those above it.
     [[nodiscard]] std::vector<CgroupMemory> memory_cgroups() const;
+    /// Percent of the last 10 s in which some task of the process's cgroup, or where that is not
+    /// told, of the machine, waited for memory (Linux' Documentation/accounting/psi.rst). Nothing
+    /// where the kernel does not count it.
+    [[nodiscard]] std::optional<double> memory_pressure() const;
     /// Threads and processes that can still be made.
     [[nodiscard]] Result<Room> tasks() const;
     /// Bytes that can still be promised where vm.overcommit_memory is 2; else no limit.

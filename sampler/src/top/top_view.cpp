@@ -117,10 +117,10 @@ std::vector<std::size_t> sorted_by(const std::vector<TopRates>& rates, TopSort s
 }
 
 Result<TopReader> TopReader::open(ObservedNode& node, const std::atomic<bool>& cancelled) {
-    ASSIGN_OR_RETURN(auto counts, CountsReader::open(node));
+    ASSIGN_OR_RETURN(auto counts, CountsReader::open(node.vm()));
     ASSIGN_OR_RETURN(auto stacks, ProcessStacks::open(node, kStackFrames));
     TopReader reader(node, std::move(counts), std::move(stacks));
-    ASSIGN_OR_RETURN(reader.last_load_, read_load(node));
+    ASSIGN_OR_RETURN(reader.last_load_, read_load(node.vm()));
     ASSIGN_OR_RETURN(reader.last_, reader.counts_.read(cancelled));
     return reader;
 }
@@ -128,7 +128,7 @@ Result<TopReader> TopReader::open(ObservedNode& node, const std::atomic<bool>& c
 Result<TopReport> TopReader::refresh(const TopOptions& options,
                                      const std::atomic<bool>& cancelled) {
     const auto began = target::clock_ns(CLOCK_PROCESS_CPUTIME_ID);
-    ASSIGN_OR_RETURN(auto load, read_load(*node_));
+    ASSIGN_OR_RETURN(auto load, read_load(node_->vm()));
     ASSIGN_OR_RETURN(auto now, counts_.read(cancelled));
     facts_ = {.node = node_->name(),
               .otp_release = node_->vm().facts().otp_release,

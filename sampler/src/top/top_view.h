@@ -1,8 +1,7 @@
 #pragma once
 
-#include "top/node_load.h"
-#include "top/process_counts.h"
-
+#include <libsample/counts/node_load.h>
+#include <libsample/counts/process_counts.h>
 #include <libsample/stack/process_stacks.h>
 
 #include <string>

@@ -1,7 +1,7 @@
 // Reads arbitrary text as a thread's /proc/PID/task/ID/schedstat: what is found is the number that
 // it begins with, and another one follows.
 
-#include "top/node_load.h"
+#include <libsample/counts/node_load.h>
 
 #include <algorithm>
 #include <cstdint>

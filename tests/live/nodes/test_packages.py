@@ -14,7 +14,7 @@ from roots import BUILD, STATIC, STATIC_NAMES, build_package, copy_static, in_ro
 from support.node import start_workload
 from support.paths import ANALYZE, PROGRAMS, ROOT
 
-NAMES = (*STATIC_NAMES, "beamdump-layout", "beamdump-sample")
+NAMES = (*STATIC_NAMES, "beamdump-layout", "beamdump-sample", "beamdump-watch")
 MOST_STATIC_BYTES = 15_000_000
 PT_DYNAMIC, PT_INTERP = 2, 3
 NOBODY = 65534
@@ -36,7 +36,8 @@ def expected_files():
         assert found or pattern.endswith("json/**/*.md"), pattern
         files |= {f"share/beamdump/schemas/{path}" for path in found}
     files |= {f"share/doc/beamdump/docs/{path.name}" for path in (ROOT / "docs").glob("*.md")}
-    return files | {"share/doc/beamdump/README.md", "share/doc/beamdump/CHANGELOG.md"}
+    return files | {"share/doc/beamdump/README.md", "share/doc/beamdump/CHANGELOG.md", "share/doc/beamdump/watch.toml",
+                    "lib/systemd/system/beamdump-watch.service"}
 
 
 class OfANode(unittest.TestCase):

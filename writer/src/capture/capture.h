@@ -67,6 +67,8 @@ struct CaptureOptions {
     /// Rows of ETS tables; nothing: none where only some processes or none are captured, else a
     /// sample.
     std::optional<EtsRowsWanted> ets;
+    /// Why it is taken, for the dump; empty: not said.
+    std::string reason;
     /// Whether a copy from the running node is proven consistent. Off only where a test shows that
     /// it must be on: no option of the program reaches it.
     bool validate = true;

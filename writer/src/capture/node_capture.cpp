@@ -77,6 +77,9 @@ Result<void> NodeCapture::capture_record(const CaptureOptions& options, const La
     if (vm_.target().state() != 0) {
         capture.set_process_state(std::string(1, vm_.target().state()));
     }
+    if (!options.reason.empty()) {
+        capture.set_reason(options.reason);
+    }
     // A core may come from another machine and does not name it.
     utsname system{};
     if (options.mode != records::CAPTURE_MODE_CORE && uname(&system) == 0) {

@@ -135,6 +135,9 @@ void declare(CLI::App& app, RawOptions& raw) {
                    "none with --process, --top or --no-heaps), or none")
         ->check(CLI::IsMember({"full", "sample", "none"}))
         ->type_name("WHAT");
+    app.add_option("--reason", raw.options.capture.reason,
+                   "Why the dump is taken, one line: the summary shows it")
+        ->type_name("TEXT");
     app.add_option("-o,--output", raw.output,
                    "The dump to write; -: standard output\n(default: beamdump-PID-TIME.beamdump "
                    "or\nCORE.beamdump in the current directory)")

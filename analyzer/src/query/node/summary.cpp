@@ -84,6 +84,7 @@ CaptureSummary capture_summary(const Dump& dump) {
     summary.bytes_read = known(cost.has_bytes_read(), cost.bytes_read());
     summary.reads = known(cost.has_reads(), cost.reads());
     summary.retries = known(cost.has_retries(), cost.retries());
+    summary.reason = known(capture.has_reason(), capture.reason());
     return summary;
 }
 

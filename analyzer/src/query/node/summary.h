@@ -46,6 +46,7 @@ struct CaptureSummary {
     std::optional<std::uint64_t> bytes_read;  ///< from the node's memory
     std::optional<std::uint64_t> reads;
     std::optional<std::uint64_t> retries;
+    std::optional<std::string> reason;  ///< why it was taken, as whoever asked for it said
 };
 
 /// Facts that only crash dumps have.

@@ -1,9 +1,9 @@
 #pragma once
 
-#include <libsample/node/observed_node.h>
 #include <libvm/beam/processes/queue_lengths.h>
 #include <libvm/beam/tables/id_table.h>
 #include <libvm/beam/tables/pid_words.h>
+#include <libvm/beam/vm/vm.h>
 #include <libvm/memory/merged_reads.h>
 
 #include <atomic>
@@ -41,7 +41,7 @@ class CountsReader {
     static constexpr std::size_t kMostProcesses = std::size_t{1} << 21U;
 
     /// Non-owning.
-    static Result<CountsReader> open(ObservedNode& node);
+    static Result<CountsReader> open(beam::Vm& vm);
     /// kTargetDied; kIo: cancelled.
     Result<ProcessesRead> read(const std::atomic<bool>& cancelled);
     /// The counts in a process's structure, copied from `slot`; nothing if it is not that
@@ -50,11 +50,10 @@ class CountsReader {
                                                       const beam::StructView& view) const;
 
   private:
-    CountsReader(ObservedNode& node, beam::IdTable table, beam::PidWords pids,
-                 beam::LayoutNames& names);
+    CountsReader(beam::Vm& vm, beam::IdTable table, beam::PidWords pids, beam::LayoutNames& names);
     Result<void> batch(std::span<const beam::IdSlot> slots, ProcessesRead& into);
 
-    ObservedNode* node_;
+    beam::Vm* vm_;
     beam::IdTable table_;
     beam::PidWords pids_;
     beam::QueueCounter queues_;

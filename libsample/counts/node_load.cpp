@@ -1,7 +1,6 @@
-#include "top/node_load.h"
-
 #include <libdump/base/decimal.h>
 #include <libdump/base/return_if_error.h>
+#include <libsample/counts/node_load.h>
 #include <libsample/events/threads.h>
 #include <libvm/beam/allocators/categories.h>
 #include <libvm/beam/vm/steady_read.h>
@@ -74,8 +73,7 @@ std::optional<std::uint64_t> processor_ns(std::string_view schedstat) {
     return ran && waited ? std::optional(*ran) : std::nullopt;
 }
 
-Result<NodeLoad> read_load(ObservedNode& node) {
-    auto& vm = node.vm();
+Result<NodeLoad> read_load(beam::Vm& vm) {
     vm.forget();
     const auto pid = vm.target().pid();
     NodeLoad load;

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <libsample/node/observed_node.h>
 #include <libvm/beam/activity/schedulers.h>
+#include <libvm/beam/vm/vm.h>
 
 #include <map>
 #include <optional>
@@ -27,7 +27,7 @@ struct NodeLoad {
 };
 
 /// Reads a node's load. What cannot be read is absent; only kTargetDied is an error.
-Result<NodeLoad> read_load(ObservedNode& node);
+Result<NodeLoad> read_load(beam::Vm& vm);
 
 /// The part of the time between two readings that each scheduler's thread ran, 0 to 1; those of
 /// threads that are in both. Number 0: all other threads together, in processors.

@@ -1,6 +1,5 @@
-#include "top/process_counts.h"
-
 #include <libdump/base/return_if_error.h>
+#include <libsample/counts/process_counts.h>
 #include <libvm/target/process/clock.h>
 
 namespace beamdump::sampler {
@@ -13,9 +12,9 @@ constexpr std::uint64_t kMostWords = std::uint64_t{1} << 44U;
 
 }  // namespace
 
-CountsReader::CountsReader(ObservedNode& node, beam::IdTable table, beam::PidWords pids,
+CountsReader::CountsReader(beam::Vm& vm, beam::IdTable table, beam::PidWords pids,
                            beam::LayoutNames& names)
-    : node_(&node), table_(table), pids_(pids), queues_(names) {
+    : vm_(&vm), table_(table), pids_(pids), queues_(names) {
     const auto field = [&](std::string_view name) { return names.field("Process", name); };
     id_ = field("common.id");
     reds_ = field("reds");
@@ -31,11 +30,11 @@ CountsReader::CountsReader(ObservedNode& node, beam::IdTable table, beam::PidWor
     bytes_ = names.bytes("Process");
 }
 
-Result<CountsReader> CountsReader::open(ObservedNode& node) {
-    ASSIGN_OR_RETURN(const auto table, beam::IdTable::processes(node.vm()));
-    ASSIGN_OR_RETURN(const auto pids, beam::PidWords::of(node.vm()));
-    beam::LayoutNames names(node.vm().layout());
-    CountsReader reader(node, table, pids, names);
+Result<CountsReader> CountsReader::open(beam::Vm& vm) {
+    ASSIGN_OR_RETURN(const auto table, beam::IdTable::processes(vm));
+    ASSIGN_OR_RETURN(const auto pids, beam::PidWords::of(vm));
+    beam::LayoutNames names(vm.layout());
+    CountsReader reader(vm, table, pids, names);
     RETURN_IF_ERROR(names.outcome());
     return reader;
 }
@@ -62,7 +61,7 @@ std::optional<ProcessCounts> CountsReader::counts(const beam::IdSlot& slot,
     if (agree && (view.get(state_) & collecting_) == 0) {
         counts.heap_bytes = (words + fragments) * 8 + (old_hend - old_heap);
     }
-    counts.messages = queues_.count(node_->vm(), view).all();
+    counts.messages = queues_.count(*vm_, view).all();
     return counts;
 }
 
@@ -73,9 +72,9 @@ Result<void> CountsReader::batch(std::span<const beam::IdSlot> slots, ProcessesR
         reads_[at] = {slots[at].address, std::span(structures_).subspan(at * bytes_, bytes_),
                       false};
     }
-    RETURN_IF_ERROR(merged_.read(node_->vm().bulk(), reads_));
+    RETURN_IF_ERROR(merged_.read(vm_->bulk(), reads_));
     // Signals and their buffers are read through the cache.
-    node_->vm().forget();
+    vm_->forget();
     for (std::size_t at = 0; at < slots.size(); ++at) {
         auto found =
             reads_[at].done ? counts(slots[at], beam::StructView(reads_[at].into)) : std::nullopt;

@@ -1,0 +1,124 @@
+#include "rules/config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace beamdump::watch {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::minutes;
+using std::chrono::seconds;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+TEST(ConfigTest, AWholeFile) {
+    const auto config = parse_config(R"(
+node = "rabbit@host"
+interval = "2s"
+scan_interval = "1m"
+folder = "/var/lib/beamdump"
+capture = ["--redact", "structure"]
+
+[limits]
+most = 2
+window = "12h"
+distance = "30m"
+keep = 5
+bytes = "20GiB"
+free = "5GiB"
+
+[[rule]]
+of = "memory"
+above = "90%"
+for = "10s"
+rearm = "80%"
+
+[[rule]]
+name = "leak"
+of = "total"
+grows = "500MiB"
+per = "10m"
+capture = ["--profile", "5s"]
+command = "upload $BEAMDUMP_FILE"
+
+[[rule]]
+of = "mailbox"
+above = 100000
+dump = false
+)",
+                                     "watch.toml");
+    ASSERT_TRUE(config) << config.error().message;
+    EXPECT_EQ(config->node, "rabbit@host");
+    EXPECT_EQ(config->interval, seconds(2));
+    EXPECT_EQ(config->scan_interval, minutes(1));
+    EXPECT_EQ(config->folder, "/var/lib/beamdump");
+    EXPECT_THAT(config->capture, testing::ElementsAre("--redact", "structure"));
+    EXPECT_EQ(config->limits.most, 2);
+    EXPECT_EQ(config->limits.window, hours(12));
+    EXPECT_EQ(config->limits.distance, minutes(30));
+    EXPECT_EQ(config->limits.keep, 5);
+    EXPECT_EQ(config->limits.bytes, std::uint64_t{20} << 30U);
+    EXPECT_EQ(config->limits.free_bytes, std::uint64_t{5} << 30U);
+    ASSERT_EQ(config->rules.size(), 3);
+    const auto& memory = config->rules[0];
+    EXPECT_EQ(memory.name, "memory");
+    EXPECT_TRUE(memory.above.share);
+    EXPECT_EQ(memory.above.number, 90);
+    EXPECT_EQ(memory.hold, seconds(10));
+    ASSERT_TRUE(memory.rearm);
+    EXPECT_EQ(memory.rearm->number, 80);
+    const auto& leak = config->rules[1];
+    EXPECT_EQ(leak.name, "leak");
+    EXPECT_EQ(leak.of, Quantity::kTotal);
+    EXPECT_EQ(leak.per, minutes(10));
+    EXPECT_EQ(leak.above.number, 500.0 * (1 << 20));
+    EXPECT_EQ(leak.command, "upload $BEAMDUMP_FILE");
+    EXPECT_FALSE(config->rules[2].dump);
+    EXPECT_EQ(config->rules[2].above.number, 100'000);
+}
+
+TEST(ConfigTest, WhatIsWrongIsToldWithItsLineAndWhatIsAllowed) {
+    const std::pair<std::string_view, std::string_view> wrong[] = {
+        {"interval = \"soon\"\n", "w:1: interval is \"soon\", such as \"10s\""},
+        {"\n\nfolders = \"x\"\n", "w:3: the file has no key \"folders\"; it has capture, folder"},
+        {"[limits]\nkeep = 0\n", "w:2: keep is a whole number from 1 on"},
+        {"[limits]\nbytes = \"many\"\n", "w:2: bytes is \"many\", such as \"20GiB\""},
+        {"limits = 3\n", "w:1: limits is a table"},
+        {"rule = 3\n", "w:1: rule is a list of tables"},
+        {"[[rule]]\nabove = 3\n", "w:1: a rule has no key \"of\""},
+        {"[[rule]]\nof = \"memroy\"\nabove = \"90%\"\n",
+         "w:2: of is \"memroy\", such as memory, resident"},
+        {"[[rule]]\nof = \"memory\"\n", "one of the keys \"above\" and \"grows\""},
+        {"[[rule]]\nof = \"memory\"\nabove = \"90%\"\ngrows = \"1M\"\n",
+         "one of the keys \"above\" and \"grows\""},
+        {"[[rule]]\nof = \"memory\"\ngrows = \"1M\"\n", "\"grows\" needs \"per\""},
+        {"[[rule]]\nof = \"memory\"\nabove = \"1M\"\nper = \"1m\"\n", "\"per\" belongs to"},
+        {"[[rule]]\nof = \"memory\"\nabove = \"lots\"\n",
+         "w:3: \"lots\" is no threshold of memory: 2GiB"},
+        {"[[rule]]\nof = \"memory\"\nabove = \"90%\"\ncapture = \"--top\"\n",
+         "w:4: capture is a list of texts"},
+        {"[[rule]]\nof = \"memory\"\nabove = \"90%\"\ndump = 1\n", "w:4: dump is true or false"},
+        {"[[rule]]\nof = \"memory\"\nabove = \"90%\"\n[[rule]]\nof = \"memory\"\nabove = \"95%\"\n",
+         "two rules are named \"memory\""},
+        {"interval = \"1s\"\n", "w has no [[rule]]"},
+        {"interval = \n", "w:1: this is not TOML"},
+        {"[[rule\n", "w:1: this is not TOML"},
+    };
+    for (const auto& [text, why] : wrong) {
+        const auto refused = parse_config(text, "w");
+        ASSERT_FALSE(refused) << text;
+        EXPECT_EQ(refused.error().code, ErrorCode::kUsage);
+        EXPECT_THAT(refused.error().message, HasSubstr(std::string(why))) << text;
+        EXPECT_THAT(refused.error().message, testing::Not(HasSubstr("\n"))) << text;
+    }
+}
+
+TEST(ConfigTest, AFileThatIsNotThere) {
+    const auto refused = read_config("/nonexistent/watch.toml");
+    ASSERT_FALSE(refused);
+    EXPECT_THAT(refused.error().message, HasSubstr("/nonexistent/watch.toml"));
+}
+
+}  // namespace
+}  // namespace beamdump::watch

@@ -1,0 +1,211 @@
+#include "cli/options.h"
+
+#include <libdump/base/byte_amount.h>
+#include <libdump/base/return_if_error.h>
+#include <libvm/nodes/node_choice.h>
+#include <manual/fitted_help.h>
+#include <manual/generate.h>
+#include <program/command_line.h>
+#include <program/duration.h>
+#include <program/number_check.h>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <sstream>
+
+namespace beamdump::watch {
+namespace {
+
+constexpr std::uint64_t kMostDumps = 1'000'000;
+
+/// The command line before validation.
+struct RawOptions {
+    std::string node, config, memory, output, interval, window, distance, bytes, free, command,
+        capture, layout;
+    std::vector<std::string> rules;
+    std::optional<std::uint64_t> most, keep;
+    bool json = false;
+    bool check = false;
+};
+
+std::string size_error(const std::string& text) {
+    return byte_amount(text) ? std::string()
+                             : fmt::format("\"{}\" is not an amount such as 512M or 20GiB", text);
+}
+
+auto at_most(std::uint64_t most) {
+    return program::number_check(most, fmt::format("a number from 1 to {}", most));
+}
+
+std::string quantities_text() {
+    std::string text = "What rules can look at:\n";
+    for (const auto& facts : quantities()) {
+        text += fmt::format("  {:<17} {}\n", facts.name, facts.meaning);
+    }
+    return text;
+}
+
+void declare(CLI::App& app, RawOptions& raw) {
+    app.set_version_flag("--version", "beamdump-watch " BEAMDUMP_VERSION,
+                         "Print the version, and exit");
+    app.add_option(
+           "NODE", raw.node,
+           "Name of the node, rabbit@host or rabbit, or its process id;\nnot needed if only "
+           "one node runs here. With a name the node\nmay start later, and end and start "
+           "again")
+        ->type_name("")
+        ->check(nodes::node_text_error, "");
+    app.add_option("--memory", raw.memory,
+                   "Take a dump when memory is above this for 5 s: a share of the\nlimit (90%) or "
+                   "an amount (2GiB); as --rule 'memory > 90% for 5s'")
+        ->type_name("AMOUNT");
+    app.add_option("--rule", raw.rules,
+                   "Take a dump when this is so: 'mailbox > 100000', 'total grows\n500MiB/10m', "
+                   "'run_queue > 100 for 30s'; repeatable")
+        ->type_name("RULE")
+        ->allow_extra_args(false);
+    app.add_option("--config", raw.config, "Rules and limits from a file in TOML")
+        ->type_name("FILE");
+    app.add_option("-o,--output", raw.output,
+                   "The folder that the dumps go to (default: the current one)")
+        ->type_name("FOLDER");
+    app.add_option("--interval", raw.interval, "Time between two readings (default: 1s)")
+        ->type_name("TIME")
+        ->check(program::duration_error, "");
+    app.add_option("--most", raw.most, "Dumps of one node in a window, at most (default: 3)")
+        ->type_name("N")
+        ->check(at_most(kMostDumps), "");
+    app.add_option("--window", raw.window, "The window of --most (default: 24h)")
+        ->type_name("TIME")
+        ->check(program::duration_error, "");
+    app.add_option("--distance", raw.distance,
+                   "Least time between two dumps of one node (default: 10m)")
+        ->type_name("TIME")
+        ->check(program::duration_error, "");
+    app.add_option("--keep", raw.keep,
+                   "Dumps in the folder, at most: the oldest go, but the first of an\nincident "
+                   "stays (default: 10)")
+        ->type_name("N")
+        ->check(at_most(kMostDumps), "");
+    app.add_option("--bytes", raw.bytes, "Bytes of all dumps in the folder, at most: 20GiB")
+        ->type_name("AMOUNT")
+        ->check(size_error, "");
+    app.add_option("--free", raw.free, "What stays free of the folder's disk (default: 1GiB)")
+        ->type_name("AMOUNT")
+        ->check(size_error, "");
+    app.add_option("--capture", raw.capture,
+                   "Options of beamdump-capture, as one text: '--redact structure'")
+        ->type_name("OPTIONS");
+    app.add_option("--command", raw.command,
+                   "A command for the shell after each dump, with BEAMDUMP_FILE,\nBEAMDUMP_REASON, "
+                   "BEAMDUMP_RULE, BEAMDUMP_NODE and BEAMDUMP_PID")
+        ->type_name("COMMAND");
+    app.add_flag("--check", raw.check, "Show what each rule sees now, and end");
+    app.add_flag("--json", raw.json, "Write events as JSON, a line each");
+    app.add_option("--layout", raw.layout,
+                   "A layout to use for any release, or a folder of\nlayouts to use instead of the "
+                   "built-in ones")
+        ->type_name("FILE");
+    app.footer(quantities_text() +
+               "\nThe node is never stopped to be read; a dump may stop it for milliseconds, as\n"
+               "beamdump-capture says. SIGUSR1 takes a dump now.\n"
+               "Exit status: 0 done, 1 failed, 2 wrong usage.\n"
+               "Example: beamdump-watch --memory 90% -o /var/lib/beamdump rabbit@host");
+}
+
+std::vector<std::string> words_of(const std::string& text) {
+    std::istringstream stream(text);
+    std::vector<std::string> words;
+    for (std::string word; stream >> word;) {
+        words.push_back(word);
+    }
+    return words;
+}
+
+/// The options in place of what the file says.
+Result<void> apply(const RawOptions& raw, Config& config) {
+    const auto time = [](const std::string& text, std::chrono::milliseconds& into) {
+        into = program::duration_of(text).value_or(into);
+    };
+    if (!raw.node.empty()) {
+        config.node = raw.node;
+    }
+    if (!raw.output.empty()) {
+        config.folder = raw.output;
+    }
+    time(raw.interval, config.interval);
+    time(raw.window, config.limits.window);
+    time(raw.distance, config.limits.distance);
+    config.limits.most = raw.most.value_or(config.limits.most);
+    config.limits.keep = raw.keep.value_or(config.limits.keep);
+    if (!raw.bytes.empty()) {
+        config.limits.bytes = byte_amount(raw.bytes);
+    }
+    config.limits.free_bytes = byte_amount(raw.free).value_or(config.limits.free_bytes);
+    for (auto& word : words_of(raw.capture)) {
+        config.capture.push_back(std::move(word));
+    }
+    auto texts = raw.rules;
+    if (!raw.memory.empty()) {
+        texts.push_back(fmt::format("memory > {} for 5s", raw.memory));
+    }
+    for (const auto& text : texts) {
+        ASSIGN_OR_RETURN(auto rule, parse_rule(text));
+        const auto count = std::ranges::count_if(config.rules, [&rule](const Rule& other) {
+            return other.name == rule.name || other.name.starts_with(rule.name + "_");
+        });
+        if (count > 0) {
+            rule.name += fmt::format("_{}", count + 1);
+        }
+        config.rules.push_back(std::move(rule));
+    }
+    if (config.rules.empty()) {
+        config.rules = default_rules();
+    }
+    if (!raw.command.empty()) {
+        for (auto& rule : config.rules) {
+            rule.command = rule.command.value_or(raw.command);
+        }
+    }
+    return {};
+}
+
+}  // namespace
+
+std::vector<Rule> default_rules() {
+    std::vector<Rule> rules;
+    for (const std::string_view text :
+         {"memory > 90% for 5s", "atoms > 90%", "processes > 90%", "ports > 90%"}) {
+        rules.push_back(parse_rule(text).value_or(Rule()));
+    }
+    return rules;
+}
+
+Result<std::variant<WatchCommand, std::string>> parse_options(
+    const std::vector<std::string>& arguments) {
+    RawOptions raw;
+    CLI::App app(
+        "Watches a running Erlang/OTP node from outside, and takes a dump when a rule says so.",
+        "beamdump-watch");
+    manual::fit_help(app);
+    declare(app, raw);
+    manual::add_generate(app);
+    ASSIGN_OR_RETURN(auto answer, program::parse_command_line(app, arguments));
+    if (answer) {
+        return std::move(*answer);
+    }
+    WatchCommand command;
+    if (!raw.config.empty()) {
+        ASSIGN_OR_RETURN(command.config, read_config(raw.config));
+    }
+    RETURN_IF_ERROR(apply(raw, command.config));
+    command.json = raw.json;
+    command.check = raw.check;
+    if (!raw.layout.empty()) {
+        command.layout = raw.layout;
+    }
+    return command;
+}
+
+}  // namespace beamdump::watch

@@ -1,0 +1,180 @@
+#include "readings/node_reader.h"
+
+#include <libdump/base/decimal.h>
+#include <libdump/base/return_if_error.h>
+#include <libdump/format/owner_id.h>
+#include <libsample/counts/node_load.h>
+#include <libvm/beam/checks/vm_check.h>
+#include <libvm/beam/tables/atoms.h>
+#include <libvm/fit/layout_check.h>
+#include <libvm/nodes/running_nodes.h>
+#include <libvm/target/live_target.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <optional>
+#include <sstream>
+#include <string_view>
+#include <utility>
+
+namespace beamdump::watch {
+namespace {
+
+/// ATOM_LIMIT (atom.h, OTP 25.2.3, 27.3.4 and 29.1.1).
+constexpr double kDefaultAtomLimit = 1024 * 1024;
+
+std::string text_of(const std::filesystem::path& file) {
+    std::ostringstream text;
+    text << std::ifstream(file).rdbuf();
+    return std::move(text).str();
+}
+
+double atom_limit_of(const target::Target& target) {
+    const auto arguments = target.arguments();
+    for (std::size_t at = 0; arguments && at < arguments->size(); ++at) {
+        const std::string_view argument = (*arguments)[at];
+        if (!argument.starts_with("+t") && !argument.starts_with("-t")) {
+            continue;
+        }
+        const auto number = argument.size() > 2          ? decimal_number(argument.substr(2))
+                            : at + 1 < arguments->size() ? decimal_number((*arguments)[at + 1])
+                                                         : std::nullopt;
+        if (number) {
+            return static_cast<double>(*number);
+        }
+    }
+    return kDefaultAtomLimit;
+}
+
+/// Quantities that erlang:memory/0 has, by its names.
+constexpr std::array<std::pair<std::string_view, Quantity>, 6> kCategories{
+    {{"total", Quantity::kTotal},
+     {"processes", Quantity::kProcessesMemory},
+     {"system", Quantity::kSystem},
+     {"binary", Quantity::kBinary},
+     {"code", Quantity::kCode},
+     {"ets", Quantity::kEts}}};
+
+}  // namespace
+
+NodeReader::NodeReader(pid_t pid, std::unique_ptr<beam::Vm> vm, sampler::CountsReader counts)
+    : pid_(pid), vm_(std::move(vm)), counts_(std::move(counts)) {}
+
+Result<NodeReader> NodeReader::open(pid_t pid, const beam::LocateOptions& how,
+                                    const std::atomic<bool>& cancelled) {
+    const auto open_target = [pid] { return target::LiveTarget::open(pid); };
+    ASSIGN_OR_RETURN(auto checked,
+                     fit::locate_checked(open_target, how, beam::kCheckTries, cancelled));
+    ASSIGN_OR_RETURN(auto counts, sampler::CountsReader::open(*checked.vm));
+    NodeReader reader(pid, std::move(checked.vm), std::move(counts));
+    ASSIGN_OR_RETURN(reader.name_, nodes::node_name(*reader.vm_));
+    reader.machine_bytes_ =
+        1024 * static_cast<double>(
+                   target::listed_number(text_of("/proc/meminfo"), "MemTotal").value_or(0));
+    reader.atom_limit_ = atom_limit_of(reader.vm_->target());
+    return reader;
+}
+
+void NodeReader::read_limits(Measurements& into) const {
+    std::optional<target::CgroupMemory> limited;
+    if (const auto room = target::HeadRoom::of(pid_)) {
+        for (auto& cgroup : room->memory_cgroups()) {
+            if (cgroup.limit_reached && !into.contains(Quantity::kLimitReached)) {
+                into[Quantity::kLimitReached] = {.value =
+                                                     static_cast<double>(*cgroup.limit_reached)};
+            }
+            if (!limited && cgroup.limit_bytes && cgroup.used_bytes) {
+                limited = std::move(cgroup);
+            }
+        }
+        if (const auto percent = room->memory_pressure()) {
+            into[Quantity::kPressure] = {.value = *percent};
+        }
+    }
+    if (limited) {
+        const auto cache = limited->inactive_file_bytes.value_or(0);
+        into[Quantity::kMemory] = {
+            .value =
+                static_cast<double>(*limited->used_bytes - std::min(*limited->used_bytes, cache)),
+            .whole = static_cast<double>(*limited->limit_bytes),
+            .whole_name = fmt::format("the limit of cgroup {}", limited->name)};
+        return;
+    }
+    const auto text = text_of("/proc/meminfo");
+    if (const auto available = target::listed_number(text, "MemAvailable");
+        machine_bytes_ > 0 && available) {
+        into[Quantity::kMemory] = {.value = machine_bytes_ - 1024 * static_cast<double>(*available),
+                                   .whole = machine_bytes_,
+                                   .whole_name = "the machine's memory"};
+    }
+}
+
+void NodeReader::read_counts(Measurements& into) {
+    if (const auto table = beam::IdTable::processes(*vm_)) {
+        into[Quantity::kProcesses] = {.value = static_cast<double>(table->count()),
+                                      .whole = static_cast<double>(table->slots())};
+    }
+    if (const auto table = beam::IdTable::ports(*vm_)) {
+        into[Quantity::kPorts] = {.value = static_cast<double>(table->count()),
+                                  .whole = static_cast<double>(table->slots())};
+    }
+    if (const auto atoms = beam::AtomReader::open(*vm_)) {
+        into[Quantity::kAtoms] = {.value = static_cast<double>(atoms->count()),
+                                  .whole = atom_limit_};
+    }
+}
+
+Result<Measurements> NodeReader::read() {
+    Measurements read;
+    ASSIGN_OR_RETURN(const auto load, sampler::read_load(*vm_));
+    const auto machine = machine_bytes_ > 0 ? std::optional(machine_bytes_) : std::nullopt;
+    if (load.resident_bytes) {
+        read[Quantity::kResident] = {.value = static_cast<double>(*load.resident_bytes),
+                                     .whole = machine};
+    }
+    for (const auto& [name, quantity] : kCategories) {
+        if (const auto found = load.memory.find(std::string(name)); found != load.memory.end()) {
+            read[quantity] = {.value = static_cast<double>(found->second), .whole = machine};
+        }
+    }
+    std::optional<double> waiting;
+    for (const auto& [group, length] : load.queues) {
+        if (group.first == records::SCHEDULER_KIND_NORMAL) {
+            waiting = waiting.value_or(0) + static_cast<double>(length);
+        }
+    }
+    if (waiting) {
+        read[Quantity::kRunQueue] = {.value = *waiting};
+    }
+    read_limits(read);
+    read_counts(read);
+    return read;
+}
+
+Result<Measurements> NodeReader::scan(const std::atomic<bool>& cancelled) {
+    vm_->forget();
+    ASSIGN_OR_RETURN(const auto processes, counts_.read(cancelled));
+    const sampler::ProcessCounts* longest = nullptr;
+    double all = 0;
+    for (const auto& process : processes.processes) {
+        if (!process.messages) {
+            continue;
+        }
+        all += static_cast<double>(*process.messages);
+        if (longest == nullptr || *process.messages > *longest->messages) {
+            longest = &process;
+        }
+    }
+    Measurements read;
+    if (longest != nullptr) {
+        read[Quantity::kMailbox] = {.value = static_cast<double>(*longest->messages),
+                                    .owner = pid_text(longest->owner_id)};
+        read[Quantity::kMailboxes] = {.value = all};
+    }
+    return read;
+}
+
+}  // namespace beamdump::watch

@@ -1,0 +1,46 @@
+#pragma once
+
+#include "rules/quantity.h"
+
+#include <libsample/counts/process_counts.h>
+#include <libvm/beam/locate/locate.h>
+#include <libvm/target/process/head_room.h>
+
+#include <atomic>
+#include <memory>
+#include <string>
+
+namespace beamdump::watch {
+
+/// A running node that is read again and again. It is never stopped, and nothing in it changes.
+class NodeReader {
+  public:
+    /// Locates the VM and checks its layout. Errors as fit::locate_checked().
+    static Result<NodeReader> open(pid_t pid, const beam::LocateOptions& how,
+                                   const std::atomic<bool>& cancelled);
+
+    [[nodiscard]] pid_t pid() const { return pid_; }
+    /// "rabbit@host".
+    [[nodiscard]] const std::string& name() const { return name_; }
+
+    /// All quantities that need no look at each process: allocators' counters, tables' counts, run
+    /// queues, files of /proc and the cgroup. The time does not grow with the number of processes.
+    /// What cannot be read is absent. kTargetDied.
+    Result<Measurements> read();
+    /// Those that do: the longest mailbox and all mailboxes. kTargetDied; kIo: cancelled.
+    Result<Measurements> scan(const std::atomic<bool>& cancelled);
+
+  private:
+    NodeReader(pid_t pid, std::unique_ptr<beam::Vm> vm, sampler::CountsReader counts);
+    void read_limits(Measurements& into) const;
+    void read_counts(Measurements& into);
+
+    pid_t pid_;
+    std::unique_ptr<beam::Vm> vm_;
+    sampler::CountsReader counts_;
+    std::string name_;
+    double machine_bytes_ = 0;
+    double atom_limit_ = 0;
+};
+
+}  // namespace beamdump::watch

@@ -1,0 +1,355 @@
+#include "rules/config.h"
+
+#include <libdump/base/byte_amount.h>
+#include <libdump/base/return_if_error.h>
+#include <libdump/base/system_error.h>
+#include <program/duration.h>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <fstream>
+#include <functional>
+#include <set>
+#include <sstream>
+#include <toml.hpp>
+#include <utility>
+
+namespace beamdump::watch {
+namespace {
+
+std::string names_of_quantities() {
+    std::vector<std::string_view> names;
+    for (const auto& facts : quantities()) {
+        names.push_back(facts.name);
+    }
+    return fmt::format("{}", fmt::join(names, ", "));
+}
+
+/// One table of the file, whose keys are read one by one; what is left over is refused.
+class Table {
+  public:
+    Table(const toml::value& table, std::string file, std::string what)
+        : table_(&table), file_(std::move(file)), what_(std::move(what)) {}
+
+    [[nodiscard]] std::unexpected<Error> error(const toml::value& at,
+                                               const std::string& why) const {
+        return fail(ErrorCode::kUsage, fmt::format("{}:{}: {}", file_, at.location().line(), why));
+    }
+    [[nodiscard]] const toml::value& value() const { return *table_; }
+
+    const toml::value* find(const std::string& key) {
+        known_.insert(key);
+        return table_->contains(key) ? &table_->at(key) : nullptr;
+    }
+
+    /// A key whose text `read` understands; `allowed` says what that is.
+    Result<void> text(const std::string& key, const std::string& allowed,
+                      const std::function<bool(const std::string&)>& read) {
+        const auto* const found = find(key);
+        if (found == nullptr) {
+            return {};
+        }
+        // A number may stand without quotes.
+        const auto text = found->is_string()    ? found->as_string().str
+                          : found->is_integer() ? std::to_string(found->as_integer())
+                                                : std::string();
+        return !text.empty() && read(text)
+                   ? Result<void>()
+                   : error(*found, fmt::format("{} is {}, such as {}", key,
+                                               text.empty() ? "of another type"
+                                                            : fmt::format("\"{}\"", text),
+                                               allowed));
+    }
+    Result<void> duration(const std::string& key, std::chrono::milliseconds& into) {
+        return text(key, "\"10s\", \"500ms\" or \"24h\", at most 24 hours",
+                    [&into](const std::string& text) {
+                        const auto time = program::duration_of(text);
+                        into = time.value_or(into);
+                        return time.has_value();
+                    });
+    }
+    Result<void> count(const std::string& key, std::uint64_t& into) {
+        const auto* const found = find(key);
+        if (found != nullptr && (!found->is_integer() || found->as_integer() < 1)) {
+            return error(*found, fmt::format("{} is a whole number from 1 on", key));
+        }
+        into = found == nullptr ? into : static_cast<std::uint64_t>(found->as_integer());
+        return {};
+    }
+    Result<void> texts(const std::string& key, std::vector<std::string>& into) {
+        const auto* const found = find(key);
+        if (found == nullptr) {
+            return {};
+        }
+        if (!found->is_array()) {
+            return error(*found, fmt::format("{} is a list of texts, such as [\"--redact\", "
+                                             "\"structure\"]",
+                                             key));
+        }
+        for (const auto& item : found->as_array()) {
+            if (!item.is_string()) {
+                return error(item, fmt::format("{} is a list of texts", key));
+            }
+            into.push_back(item.as_string().str);
+        }
+        return {};
+    }
+    /// Refuses keys that nothing asked for.
+    [[nodiscard]] Result<void> end() const {
+        for (const auto& [key, value] : table_->as_table()) {
+            if (!known_.contains(key)) {
+                return error(value, fmt::format("{} has no key \"{}\"; it has {}", what_, key,
+                                                fmt::join(known_, ", ")));
+            }
+        }
+        return {};
+    }
+
+  private:
+    const toml::value* table_;
+    std::string file_;
+    std::string what_;
+    std::set<std::string> known_;
+};
+
+Result<Threshold> needed_threshold(Quantity of, std::string_view text) {
+    if (const auto threshold = threshold_of(of, text)) {
+        return *threshold;
+    }
+    const auto& facts = facts_of(of);
+    const bool share = !facts.whole.empty() || facts.unit == Unit::kPercent;
+    return fail(
+        ErrorCode::kUsage,
+        fmt::format("\"{}\" is no threshold of {}: {}{}", text, facts.name,
+                    facts.unit == Unit::kBytes   ? "2GiB, 512M"
+                    : facts.unit == Unit::kCount ? "a number"
+                                                 : "20%",
+                    share && facts.unit != Unit::kPercent ? " or a share such as 90%" : ""));
+}
+
+Result<void> read_limits(Table table, Limits& limits) {
+    RETURN_IF_ERROR(table.count("most", limits.most));
+    RETURN_IF_ERROR(table.duration("window", limits.window));
+    RETURN_IF_ERROR(table.duration("distance", limits.distance));
+    RETURN_IF_ERROR(table.count("keep", limits.keep));
+    RETURN_IF_ERROR(table.text("bytes", "\"20GiB\"", [&limits](const std::string& text) {
+        limits.bytes = byte_amount(text);
+        return limits.bytes.has_value();
+    }));
+    RETURN_IF_ERROR(table.text("free", "\"5GiB\"", [&limits](const std::string& text) {
+        const auto bytes = byte_amount(text);
+        limits.free_bytes = bytes.value_or(limits.free_bytes);
+        return bytes.has_value();
+    }));
+    return table.end();
+}
+
+Result<Rule> read_rule(Table table) {
+    Rule rule;
+    const auto of_error = table.text("of", names_of_quantities(), [&rule](const std::string& text) {
+        const auto quantity = quantity_named(text);
+        rule.of = quantity.value_or(rule.of);
+        return quantity.has_value();
+    });
+    RETURN_IF_ERROR(of_error);
+    if (table.find("of") == nullptr) {
+        return table.error(
+            table.value(),
+            "a rule has no key \"of\", which says what it looks at: " + names_of_quantities());
+    }
+    rule.name = facts_of(rule.of).name;
+    RETURN_IF_ERROR(table.text("name", "\"mailbox\"", [&rule](const std::string& text) {
+        rule.name = text;
+        return true;
+    }));
+    const auto* const above = table.find("above");
+    const auto* const grows = table.find("grows");
+    if ((above == nullptr) == (grows == nullptr)) {
+        return table.error(table.value(), "a rule has one of the keys \"above\" and \"grows\"");
+    }
+    const auto threshold = [&](const std::string& key, Threshold& into) -> Result<void> {
+        std::string why;
+        const auto read = table.text(key, "", [&](const std::string& text) {
+            const auto found = needed_threshold(rule.of, text);
+            into = found.value_or(into);
+            why = found ? "" : found.error().message;
+            return found.has_value();
+        });
+        return why.empty() ? read : table.error(table.value().at(key), why);
+    };
+    RETURN_IF_ERROR(threshold(above != nullptr ? "above" : "grows", rule.above));
+    std::chrono::milliseconds per{0};
+    RETURN_IF_ERROR(table.duration("per", per));
+    if ((grows != nullptr) != (per.count() > 0)) {
+        return table.error(table.value(), grows != nullptr
+                                              ? "\"grows\" needs \"per\", such as per = \"10m\""
+                                              : "\"per\" belongs to \"grows\"");
+    }
+    if (grows != nullptr) {
+        rule.per = per;
+    }
+    RETURN_IF_ERROR(table.duration("for", rule.hold));
+    if (table.find("rearm") != nullptr) {
+        Threshold rearm;
+        RETURN_IF_ERROR(threshold("rearm", rearm));
+        rule.rearm = rearm;
+    }
+    RETURN_IF_ERROR(table.texts("capture", rule.capture));
+    RETURN_IF_ERROR(table.text("command", "\"upload \\\"$BEAMDUMP_FILE\\\"\"",
+                               [&rule](const std::string& text) {
+                                   rule.command = text;
+                                   return true;
+                               }));
+    if (const auto* const dump = table.find("dump")) {
+        if (!dump->is_boolean()) {
+            return table.error(*dump, "dump is true or false");
+        }
+        rule.dump = dump->as_boolean();
+    }
+    RETURN_IF_ERROR(table.end());
+    return rule;
+}
+
+Result<Config> read_tables(const toml::value& root, const std::string& name) {
+    Config config;
+    Table table(root, name, "the file");
+    RETURN_IF_ERROR(table.text("node", "\"rabbit@host\"", [&config](const std::string& text) {
+        config.node = text;
+        return true;
+    }));
+    RETURN_IF_ERROR(table.duration("interval", config.interval));
+    RETURN_IF_ERROR(table.duration("scan_interval", config.scan_interval));
+    RETURN_IF_ERROR(
+        table.text("folder", "\"/var/lib/beamdump\"", [&config](const std::string& text) {
+            config.folder = text;
+            return true;
+        }));
+    RETURN_IF_ERROR(table.texts("capture", config.capture));
+    if (const auto* const limits = table.find("limits")) {
+        if (!limits->is_table()) {
+            return table.error(*limits, "limits is a table: [limits]");
+        }
+        RETURN_IF_ERROR(read_limits(Table(*limits, name, "[limits]"), config.limits));
+    }
+    if (const auto* const rules = table.find("rule")) {
+        if (!rules->is_array()) {
+            return table.error(*rules, "rule is a list of tables: [[rule]]");
+        }
+        std::set<std::string> names;
+        for (const auto& item : rules->as_array()) {
+            if (!item.is_table()) {
+                return table.error(item, "rule is a list of tables: [[rule]]");
+            }
+            ASSIGN_OR_RETURN(auto rule, read_rule(Table(item, name, "a [[rule]]")));
+            if (!names.insert(rule.name).second) {
+                return table.error(
+                    item, fmt::format("two rules are named \"{}\": give them names", rule.name));
+            }
+            config.rules.push_back(std::move(rule));
+        }
+    }
+    RETURN_IF_ERROR(table.end());
+    if (config.rules.empty()) {
+        return fail(ErrorCode::kUsage, name + " has no [[rule]]");
+    }
+    return config;
+}
+
+/// The first line of a syntax error's sentence, with the line of the file.
+std::string syntax_text(const toml::syntax_error& error) {
+    const std::string what = error.what();
+    const auto begin = what.find_first_not_of(" \n");
+    auto line = what.substr(begin, what.find('\n', begin) - begin);
+    for (const std::string_view noise : {"[error] ", "toml::parse_table: ", "toml::"}) {
+        if (line.starts_with(noise)) {
+            line.erase(0, noise.size());
+        }
+    }
+    return line;
+}
+
+std::string_view next_word(std::string_view& text) {
+    text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
+    const auto word = text.substr(0, text.find(' '));
+    text.remove_prefix(word.size());
+    return word;
+}
+
+}  // namespace
+
+Result<Config> parse_config(std::string_view text, const std::string& name) try {
+    std::istringstream stream{std::string(text)};
+    const auto root = toml::parse(stream, name);
+    return read_tables(root, name);
+} catch (const toml::syntax_error& error) {
+    return fail(ErrorCode::kUsage, fmt::format("{}:{}: this is not TOML: {}", name,
+                                               error.location().line(), syntax_text(error)));
+} catch (const std::exception& error) {
+    return fail(ErrorCode::kUsage, fmt::format("{}: {}", name, error.what()));
+}
+
+Result<Config> read_config(const std::filesystem::path& file) {
+    std::ifstream stream(file);
+    if (!stream) {
+        return std::unexpected(cannot_open(file.string()));
+    }
+    std::ostringstream text;
+    text << stream.rdbuf();
+    if (stream.bad()) {
+        return fail(ErrorCode::kIo, fmt::format("cannot read {}", file.string()));
+    }
+    return parse_config(text.str(), file.string());
+}
+
+Result<Rule> parse_rule(std::string_view text) {
+    auto rest = text;
+    const auto of = next_word(rest);
+    const auto relation = next_word(rest);
+    const auto amount = next_word(rest);
+    const auto quantity = quantity_named(of);
+    if (!quantity) {
+        return fail(ErrorCode::kUsage, fmt::format("\"{}\" is not what a rule can look at: {}", of,
+                                                   names_of_quantities()));
+    }
+    Rule rule;
+    rule.of = *quantity;
+    rule.name = of;
+    auto number = amount;
+    if (relation == "grows") {
+        const auto slash = amount.find('/');
+        const auto per = slash == std::string_view::npos
+                             ? std::nullopt
+                             : program::duration_of(amount.substr(slash + 1));
+        if (!per) {
+            return fail(
+                ErrorCode::kUsage,
+                fmt::format("\"{}\" does not say in what time: {} grows 100MiB/10m", text, of));
+        }
+        rule.per = per;
+        rule.name += "_growth";
+        number = amount.substr(0, slash);
+    } else if (relation != ">") {
+        return fail(ErrorCode::kUsage,
+                    fmt::format("\"{}\" is not a rule, such as \"memory > 90%\" or \"mailbox grows "
+                                "10000/1m\"",
+                                text));
+    }
+    ASSIGN_OR_RETURN(rule.above, needed_threshold(rule.of, number));
+    const auto next = next_word(rest);
+    if (next == "for") {
+        const auto hold = program::duration_of(next_word(rest));
+        if (!hold) {
+            return fail(ErrorCode::kUsage,
+                        fmt::format("\"{}\" does not say for how long: for 10s", text));
+        }
+        rule.hold = *hold;
+    }
+    if ((!next.empty() && next != "for") || !next_word(rest).empty()) {
+        return fail(ErrorCode::kUsage, fmt::format("\"{}\" goes on after a rule's end", text));
+    }
+    return rule;
+}
+
+}  // namespace beamdump::watch
