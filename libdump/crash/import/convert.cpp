@@ -9,7 +9,6 @@
 #include <libdump/crash/import/words/code_parser.h>
 #include <libdump/crash/import/words/node_terms.h>
 #include <libdump/crash/import/words/word_regions.h>
-#include <libdump/crash/text/crash_dump.h>
 #include <libdump/crash/text/text_pieces.h>
 #include <libdump/format/process_name.h>
 #include <libdump/format/process_row.h>
@@ -19,8 +18,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <memory>
-#include <string>
 #include <utility>
 
 namespace beamdump::crash {

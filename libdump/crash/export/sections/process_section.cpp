@@ -1,12 +1,8 @@
-#include <libdump/base/error.h>
 #include <libdump/base/return_if_error.h>
 #include <libdump/base/terminal_text.h>
 #include <libdump/crash/export/sections/process_section.h>
-#include <libdump/crash/export/terms/term_export.h>
 #include <libdump/format/format.h>
-#include <libdump/model/dump.h>
 #include <libdump/model/owner_id.h>
-#include <libdump/model/process_run.h>
 
 #include <fmt/format.h>
 

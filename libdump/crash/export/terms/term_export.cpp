@@ -7,7 +7,6 @@
 #include <bit>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace beamdump::crash {
 

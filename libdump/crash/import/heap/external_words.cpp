@@ -1,14 +1,11 @@
 #include <libdump/crash/import/heap/external_words.h>
-#include <libdump/crash/import/words/element_parser.h>
 #include <libdump/term/external_item.h>
 #include <libdump/term/external_tags.h>
 
 #include <algorithm>
 #include <bit>
 #include <cstdint>
-#include <span>
 #include <string>
-#include <vector>
 
 namespace beamdump::crash {
 
