@@ -1,8 +1,6 @@
 #include <libdump/term/big_integer.h>
 #include <libdump/term/external_tags.h>
 #include <libdump/term/external_term.h>
-#include <libdump/term/printable.h>
-#include <libdump/term/term_dialect.h>
 
 #include <fmt/format.h>
 

@@ -1,6 +1,4 @@
 #include <libdump/term/map_cells.h>
-#include <libdump/term/printable.h>
-#include <libdump/term/term_dialect.h>
 #include <libdump/term/term_printer.h>
 
 #include <array>

@@ -2,8 +2,6 @@
 // binaries with bit strings.
 
 #include <libdump/term/big_integer.h>
-#include <libdump/term/printable.h>
-#include <libdump/term/term_dialect.h>
 #include <libdump/term/term_printer.h>
 
 #include <fmt/format.h>
