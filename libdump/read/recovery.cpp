@@ -1,18 +1,64 @@
 #include <libdump/base/bytes.h>
+#include <libdump/base/return_if_error.h>
+#include <libdump/format/format.h>
 #include <libdump/format/process_row.h>
-#include <libdump/read/recovery/index_rebuild.h>
+#include <libdump/read/file/file_header.h>
+#include <libdump/read/frames/frame.h>
+#include <libdump/read/frames/frame_scan.h>
+#include <libdump/read/recovered_index.h>
+#include <libdump/read/recovery.h>
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <span>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
 namespace beamdump {
 
 namespace {
+
+/// Rebuilds a lost trailer and its index pages from all records in order.
+class IndexRebuilder {
+  public:
+    /// Adds a frame's records. Frames are in order; the contents of gaps are unknown.
+    void add(const Frame& frame);
+
+    /// The dump's own trailer, if its record was among the frames.
+    [[nodiscard]] const std::optional<records::Trailer>& own_trailer() const {
+        return own_trailer_;
+    }
+
+    /// Ends the walk: completes totals and top lists. Call once.
+    void finish();
+    [[nodiscard]] records::Trailer& trailer() { return trailer_; }
+    [[nodiscard]] RecoveredIndex& index() { return index_; }
+
+  private:
+    void take(format::RecordKind kind, std::uint64_t offset, std::span<const std::byte> payload);
+    void take_capture(format::RecordKind kind, std::uint64_t offset,
+                      std::span<const std::byte> payload);
+    void take_atoms(std::uint64_t offset, std::span<const std::byte> payload);
+    void take_module(std::uint64_t offset, std::span<const std::byte> payload);
+    void take_region(std::uint64_t offset, std::span<const std::byte> payload);
+    void take_binaries(std::uint64_t offset, std::span<const std::byte> payload);
+    void open_process(std::span<const std::byte> payload);
+    void close_process(std::uint64_t offset, std::span<const std::byte> payload);
+    void keep_row(records::ProcessRow row);
+    bool parse(std::span<const std::byte> payload, google::protobuf::MessageLite& message);
+
+    records::Trailer trailer_;
+    std::optional<records::Trailer> own_trailer_;
+    RecoveredIndex index_;
+    std::optional<records::Process> open_;  // whose run has no end yet
+    std::unordered_map<std::uint64_t, std::size_t> row_of_owner_;
+    std::uint64_t unparsed_ = 0;
+};
 
 void set_sizes(const records::Process& process, const records::ProcessEnd& end,
                records::ProcessRow& row) {
@@ -107,8 +153,6 @@ records::RegionRef ref_of(const format::RegionHeader& header, std::uint64_t offs
 void sort_binaries(std::vector<BinaryLocation>& binaries) {
     std::ranges::stable_sort(binaries, {}, &BinaryLocation::address);
 }
-
-}  // namespace
 
 bool IndexRebuilder::parse(std::span<const std::byte> payload,
                            google::protobuf::MessageLite& message) {
@@ -338,6 +382,73 @@ void IndexRebuilder::finish() {
         trailer_.add_warning(
             fmt::format("{} records could not be understood and were left out", unparsed_));
     }
+}
+
+Error nothing_whole(const FileSource& file) {
+    if (file.size() == kFileHeaderBytes) {
+        return {ErrorCode::kTruncated,
+                fmt::format("{} holds the header of a dump and nothing else: the capture ended "
+                            "before anything was written",
+                            file.name())};
+    }
+    return {
+        ErrorCode::kTruncated,
+        fmt::format("{} holds no whole frame: none of its {} bytes after the header can be used",
+                    file.name(), file.size() - kFileHeaderBytes)};
+}
+
+Damage damage_of(const FileSource& file, const ScannedFrames& scanned, const Error& why) {
+    Damage damage;
+    damage.truncated = !scanned.tail;
+    for (const LostRange& lost : scanned.lost) {
+        damage.lost_bytes += lost.end - lost.begin;
+    }
+    const auto& frames = scanned.frames.frames();
+    const std::uint64_t expected =
+        scanned.tail ? scanned.tail->frames : std::uint64_t{frames.back().sequence} + 1;
+    const std::uint64_t missing = expected - std::min<std::uint64_t>(expected, frames.size());
+    damage.what =
+        damage.truncated
+            ? fmt::format(
+                  "{} was cut off: its last whole frame is number {}, which ends "
+                  "at byte {} of {}",
+                  file.name(), frames.back().sequence, frames.back().file_end(), file.size())
+            : why.message;
+    if (missing != 0) {
+        damage.what +=
+            fmt::format("; {} of {} frames before its end are damaged, the first at byte {}",
+                        missing, expected, scanned.lost.empty() ? 0 : scanned.lost.front().begin);
+    } else if (!damage.truncated) {
+        damage.what += fmt::format("; all of its {} frames are whole", frames.size());
+    }
+    if (scanned.gave_up) {
+        damage.what += "; the search for further frames was given up";
+    }
+    return damage;
+}
+
+}  // namespace
+
+Result<RecoveredDump> recover_dump(FileSource& file, FrameLoader& loader,
+                                   const format::FileHeader& header, const Error& why) {
+    IndexRebuilder rebuilder;
+    ASSIGN_OR_RETURN(auto scanned, scan_frames(file, loader, header,
+                                               [&](const auto& frame) { rebuilder.add(*frame); }));
+    if (scanned.frames.frames().empty()) {
+        return std::unexpected(nothing_whole(file));
+    }
+    RecoveredDump dump{.frames = scanned.frames,
+                       .trailer = {},
+                       .index = std::nullopt,
+                       .damage = damage_of(file, scanned, why)};
+    if (const auto& own = rebuilder.own_trailer()) {
+        dump.trailer = *own;
+    } else {
+        rebuilder.finish();
+        dump.trailer = std::move(rebuilder.trailer());
+        dump.index = std::move(rebuilder.index());
+    }
+    return dump;
 }
 
 }  // namespace beamdump
