@@ -19,6 +19,8 @@ namespace beamdump::crash {
 
 namespace {
 
+namespace tags = external_tag;
+
 // Some milliseconds' work.
 constexpr std::uint64_t kLinesATime = 4096;
 constexpr std::uint64_t kMaxTuple = (1U << 24U) - 1;
@@ -31,10 +33,6 @@ bool names_object(char tag) {
 // Above all addresses of a user process. Those of literals lie apart: a region's gaps are filled.
 constexpr std::uint64_t kHolders = 0x0F30'0000'0000'0000;
 constexpr std::uint64_t kLiteralHolders = 0x0F60'0000'0000'0000;
-
-namespace tags = external_tag;
-
-// Above all addresses of a user process.
 constexpr std::uint64_t kExternalParts = 0x0F70'0000'0000'0000;
 
 /// The atom undefined in the external term format, which OTP 18 to 20 print in place of a map
