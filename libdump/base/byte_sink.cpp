@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
+#include <utility>
 
 namespace beamdump {
 
@@ -222,15 +223,59 @@ bool is_in_memory(const std::filesystem::path& directory) {
            (system.f_type == TMPFS_MAGIC || system.f_type == RAMFS_MAGIC);
 }
 
-}  // namespace
+class DescriptorSink final : public ByteSink {
+  public:
+    explicit DescriptorSink(int descriptor) : descriptor_(descriptor) {}
 
-Result<void> check_file_sink(const std::filesystem::path& path, bool force) {
-    RETURN_IF_ERROR(check_name(path.string(), force));
-    if (::faccessat(AT_FDCWD, directory_of(path).c_str(), W_OK | X_OK, AT_EACCESS) != 0) {
-        return std::unexpected(error_about("create", partial_of(path.string()), errno));
+    Result<void> write(std::span<const std::byte> bytes) override {
+        const WriteOutcome outcome = write_all(descriptor_, bytes);
+        written_ += outcome.written;
+        if (outcome.error_number == 0) {
+            return {};
+        }
+        return std::unexpected(error_of(outcome.error_number));
     }
-    return {};
-}
+
+    Result<void> commit() override { return {}; }
+
+  private:
+    [[nodiscard]] Error error_of(int error_number) const {
+        if (error_number == EPIPE) {
+            return {
+                ErrorCode::kClosedPipe,
+                fmt::format("the reader of the output closed the pipe after {} bytes", written_)};
+        }
+        if (is_no_space(error_number)) {
+            return {ErrorCode::kNoSpace,
+                    fmt::format("the output accepted {} bytes and then no more ({}); free space "
+                                "there or write elsewhere",
+                                written_, system_error_text(error_number))};
+        }
+        return {ErrorCode::kIo, fmt::format("cannot write to the output after {} bytes: {}",
+                                            written_, system_error_text(error_number))};
+    }
+
+    int descriptor_;
+    std::uint64_t written_ = 0;
+};
+
+class BudgetedSink final : public ByteSink {
+  public:
+    BudgetedSink(std::unique_ptr<ByteSink> sink, Budget& budget)
+        : sink_(std::move(sink)), budget_(budget) {}
+
+    Result<void> write(std::span<const std::byte> bytes) override {
+        auto room = budget_.take_temporary(bytes.size());
+        return room ? sink_->write(bytes) : room;
+    }
+    Result<void> commit() override { return sink_->commit(); }
+
+  private:
+    std::unique_ptr<ByteSink> sink_;
+    Budget& budget_;
+};
+
+}  // namespace
 
 Result<std::unique_ptr<ByteSink>> open_file_sink(const std::filesystem::path& path,
                                                  FileSinkOptions options) {
@@ -255,6 +300,22 @@ Result<std::unique_ptr<ByteSink>> open_file_sink(const std::filesystem::path& pa
     }
     ::flock(file.get(), LOCK_EX | LOCK_NB);
     return std::make_unique<FileSink>(name, partial, options, std::move(file));
+}
+
+Result<void> check_file_sink(const std::filesystem::path& path, bool force) {
+    RETURN_IF_ERROR(check_name(path.string(), force));
+    if (::faccessat(AT_FDCWD, directory_of(path).c_str(), W_OK | X_OK, AT_EACCESS) != 0) {
+        return std::unexpected(error_about("create", partial_of(path.string()), errno));
+    }
+    return {};
+}
+
+std::unique_ptr<ByteSink> descriptor_sink(int descriptor) {
+    return std::make_unique<DescriptorSink>(descriptor);
+}
+
+std::unique_ptr<ByteSink> budgeted_sink(std::unique_ptr<ByteSink> sink, Budget& budget) {
+    return std::make_unique<BudgetedSink>(std::move(sink), budget);
 }
 
 }  // namespace beamdump

@@ -1,16 +1,138 @@
 #include <libdump/base/bytes.h>
+#include <libdump/base/return_if_error.h>
+#include <libdump/format/format.h>
 #include <libdump/format/process_row.h>
-#include <libdump/read/recovery/index_rebuild.h>
-#include <libdump/read/recovery/process_rows.h>
+#include <libdump/read/file/file_header.h>
+#include <libdump/read/frames/frame.h>
+#include <libdump/read/frames/frame_scan.h>
+#include <libdump/read/recovered_index.h>
+#include <libdump/read/recovery.h>
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <span>
+#include <unordered_map>
+#include <utility>
+#include <vector>
 
 namespace beamdump {
 
 namespace {
+
+/// Rebuilds a lost trailer and its index pages from all records in order.
+class IndexRebuilder {
+  public:
+    /// Adds a frame's records. Frames are in order; the contents of gaps are unknown.
+    void add(const Frame& frame);
+
+    /// The dump's own trailer, if its record was among the frames.
+    [[nodiscard]] const std::optional<records::Trailer>& own_trailer() const {
+        return own_trailer_;
+    }
+
+    /// Ends the walk: completes totals and top lists. Call once.
+    void finish();
+    [[nodiscard]] records::Trailer& trailer() { return trailer_; }
+    [[nodiscard]] RecoveredIndex& index() { return index_; }
+
+  private:
+    void take(format::RecordKind kind, std::uint64_t offset, std::span<const std::byte> payload);
+    void take_capture(format::RecordKind kind, std::uint64_t offset,
+                      std::span<const std::byte> payload);
+    void take_atoms(std::uint64_t offset, std::span<const std::byte> payload);
+    void take_module(std::uint64_t offset, std::span<const std::byte> payload);
+    void take_region(std::uint64_t offset, std::span<const std::byte> payload);
+    void take_binaries(std::uint64_t offset, std::span<const std::byte> payload);
+    void open_process(std::span<const std::byte> payload);
+    void close_process(std::uint64_t offset, std::span<const std::byte> payload);
+    void keep_row(records::ProcessRow row);
+    bool parse(std::span<const std::byte> payload, google::protobuf::MessageLite& message);
+
+    records::Trailer trailer_;
+    std::optional<records::Trailer> own_trailer_;
+    RecoveredIndex index_;
+    std::optional<records::Process> open_;  // whose run has no end yet
+    std::unordered_map<std::uint64_t, std::size_t> row_of_owner_;
+    std::uint64_t unparsed_ = 0;
+};
+
+void set_sizes(const records::Process& process, const records::ProcessEnd& end,
+               records::ProcessRow& row) {
+    if (process.has_reductions()) {
+        row.set_reductions(process.reductions());
+    }
+    if (process.has_message_queue_length()) {
+        row.set_message_queue_length(process.message_queue_length());
+    }
+    if (process.has_heap_words()) {
+        row.set_heap_words(process.heap_words() + process.old_heap_words() +
+                           process.fragment_words() + end.message_words());
+    }
+    if (process.has_stack_words()) {
+        row.set_stack_words(process.stack_words());
+    }
+}
+
+/// The index row of a process's run, from the records that open and close it. Unknown columns stay
+/// unset.
+records::ProcessRow row_of(const records::Process& process, const records::ProcessEnd& end,
+                           std::uint64_t end_offset) {
+    records::ProcessRow row;
+    row.set_owner_id(end.owner_id());
+    row.set_end_offset(end_offset);
+    row.set_void_reason(end.void_reason());
+    if (end.has_begin_offset()) {
+        row.set_begin_offset(end.begin_offset());
+    }
+    if (process.has_registered_name_atom()) {
+        row.set_registered_name_atom(process.registered_name_atom());
+    }
+    if (process.has_initial_call()) {
+        *row.mutable_initial_call() = process.initial_call();
+    }
+    if (process.has_translated_initial_call()) {
+        *row.mutable_translated_initial_call() = process.translated_initial_call();
+    }
+    if (process.has_current_function()) {
+        *row.mutable_current_function() = process.current_function();
+    }
+    if (const auto status = status_of_name(process.status());
+        status != records::PROCESS_STATUS_UNKNOWN) {
+        row.set_status(status);
+    }
+    set_sizes(process, end, row);
+    if (end.has_memory_bytes()) {
+        row.set_memory_bytes(end.memory_bytes());
+    }
+    return row;
+}
+
+/// The `limit` rows with the largest values of a column, largest first; rows whose value is 0 or
+/// unknown are omitted.
+records::TopList top_list(const std::vector<records::ProcessRow>& rows,
+                          records::ProcessColumnKind by, std::size_t limit) {
+    std::vector<std::pair<std::uint64_t, std::size_t>> values;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        if (const auto value = column_value(rows[i], by).value_or(0); value != 0) {
+            values.emplace_back(value, i);
+        }
+    }
+    const auto larger = [](const auto& a, const auto& b) {
+        return a.first != b.first ? a.first > b.first : a.second < b.second;
+    };
+    const std::size_t count = std::min(limit, values.size());
+    std::ranges::partial_sort(values, values.begin() + static_cast<std::ptrdiff_t>(count), larger);
+    records::TopList list;
+    list.set_by(by);
+    for (std::size_t i = 0; i < count; ++i) {
+        *list.add_row() = rows[values[i].second];
+    }
+    return list;
+}
 
 using format::RecordKind;
 
@@ -31,8 +153,6 @@ records::RegionRef ref_of(const format::RegionHeader& header, std::uint64_t offs
 void sort_binaries(std::vector<BinaryLocation>& binaries) {
     std::ranges::stable_sort(binaries, {}, &BinaryLocation::address);
 }
-
-}  // namespace
 
 bool IndexRebuilder::parse(std::span<const std::byte> payload,
                            google::protobuf::MessageLite& message) {
@@ -262,6 +382,73 @@ void IndexRebuilder::finish() {
         trailer_.add_warning(
             fmt::format("{} records could not be understood and were left out", unparsed_));
     }
+}
+
+Error nothing_whole(const FileSource& file) {
+    if (file.size() == kFileHeaderBytes) {
+        return {ErrorCode::kTruncated,
+                fmt::format("{} holds the header of a dump and nothing else: the capture ended "
+                            "before anything was written",
+                            file.name())};
+    }
+    return {
+        ErrorCode::kTruncated,
+        fmt::format("{} holds no whole frame: none of its {} bytes after the header can be used",
+                    file.name(), file.size() - kFileHeaderBytes)};
+}
+
+Damage damage_of(const FileSource& file, const ScannedFrames& scanned, const Error& why) {
+    Damage damage;
+    damage.truncated = !scanned.tail;
+    for (const LostRange& lost : scanned.lost) {
+        damage.lost_bytes += lost.end - lost.begin;
+    }
+    const auto& frames = scanned.frames.frames();
+    const std::uint64_t expected =
+        scanned.tail ? scanned.tail->frames : std::uint64_t{frames.back().sequence} + 1;
+    const std::uint64_t missing = expected - std::min<std::uint64_t>(expected, frames.size());
+    damage.what =
+        damage.truncated
+            ? fmt::format(
+                  "{} was cut off: its last whole frame is number {}, which ends "
+                  "at byte {} of {}",
+                  file.name(), frames.back().sequence, frames.back().file_end(), file.size())
+            : why.message;
+    if (missing != 0) {
+        damage.what +=
+            fmt::format("; {} of {} frames before its end are damaged, the first at byte {}",
+                        missing, expected, scanned.lost.empty() ? 0 : scanned.lost.front().begin);
+    } else if (!damage.truncated) {
+        damage.what += fmt::format("; all of its {} frames are whole", frames.size());
+    }
+    if (scanned.gave_up) {
+        damage.what += "; the search for further frames was given up";
+    }
+    return damage;
+}
+
+}  // namespace
+
+Result<RecoveredDump> recover_dump(FileSource& file, FrameLoader& loader,
+                                   const format::FileHeader& header, const Error& why) {
+    IndexRebuilder rebuilder;
+    ASSIGN_OR_RETURN(auto scanned, scan_frames(file, loader, header,
+                                               [&](const auto& frame) { rebuilder.add(*frame); }));
+    if (scanned.frames.frames().empty()) {
+        return std::unexpected(nothing_whole(file));
+    }
+    RecoveredDump dump{.frames = scanned.frames,
+                       .trailer = {},
+                       .index = std::nullopt,
+                       .damage = damage_of(file, scanned, why)};
+    if (const auto& own = rebuilder.own_trailer()) {
+        dump.trailer = *own;
+    } else {
+        rebuilder.finish();
+        dump.trailer = std::move(rebuilder.trailer());
+        dump.index = std::move(rebuilder.index());
+    }
+    return dump;
 }
 
 }  // namespace beamdump

@@ -1,4 +1,3 @@
-#include <libdump/term/dialect_buffer.h>
 #include <libdump/term/term_dialect.h>
 
 namespace beamdump {
