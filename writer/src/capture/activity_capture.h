@@ -1,13 +1,28 @@
 #pragma once
 
+#include <libdump/write/dump_writer.h>
 #include <libvm/beam/activity/distribution.h>
 #include <libvm/beam/activity/persistent_terms.h>
 #include <libvm/beam/activity/timers.h>
+#include <libvm/beam/vm/steady_read.h>
+#include <libvm/beam/vm/vm.h>
 
 #include <cstdint>
 #include <string_view>
 
 namespace beamdump::capture {
+
+/// Writes the node's schedulers and run queues. Those that cannot be read are skipped, and the
+/// trailer says so.
+Result<void> write_schedulers(beam::Vm& vm, DumpWriter& writer, records::Trailer& trailer);
+
+/// Writes the node's timers. `moving`: it is running. Those that cannot be read are skipped, and
+/// the trailer says so.
+Result<void> write_timers(beam::Vm& vm, DumpWriter& writer, records::Trailer& trailer, bool moving);
+
+/// Writes the table of other nodes; what could not be read is a warning in the trailer.
+Result<void> write_distribution(beam::Vm& vm, DumpWriter& writer, records::Trailer& trailer,
+                                const beam::Moving& moving);
 
 // Each adds what the dump lacks to the trailer's warnings, without counts that are zero: nothing if
 // nothing is missing.

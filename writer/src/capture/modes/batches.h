@@ -1,18 +1,55 @@
 #pragma once
 
-#include "capture/modes/reading_thread.h"
 #include "capture/session.h"
 
+#include <libdump/base/error.h>
 #include <libdump/base/return_if_error.h>
 
+#include <condition_variable>
 #include <cstddef>
+#include <deque>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <span>
+#include <thread>
 #include <utility>
 #include <vector>
 
 namespace beamdump::capture {
+
+/// Hands over the used slots of the process table in batches: in the table's order, or, where the
+/// output's size is limited, the smallest processes first, so that the largest are what is cut.
+/// Reports progress before each batch. Memory: with a limit 24 bytes a process.
+Result<void> for_each_batch(
+    Session& session, const std::function<Result<void>(std::span<const beam::IdSlot>)>& visit);
+
+/// Does jobs one after the other in a thread of its own, or, where none can be started, in the
+/// caller's.
+class ReadingThread {
+  public:
+    ReadingThread() = default;
+    ReadingThread(const ReadingThread&) = delete;
+    ReadingThread& operator=(const ReadingThread&) = delete;
+    /// Waits for the job under way; the others are not begun.
+    ~ReadingThread();
+
+    /// Adds a job; what it uses must stay until wait() has returned its outcome.
+    void add(std::function<Result<void>()> job);
+    /// Waits for the end of the oldest job that was not waited for; its outcome.
+    Result<void> wait();
+
+  private:
+    void work();
+
+    std::mutex mutex_;  // of all below
+    std::condition_variable changed_;
+    std::deque<std::function<Result<void>()>> jobs_;
+    std::deque<Result<void>> outcomes_;
+    bool stopping_ = false;
+
+    std::thread thread_;  // from the first job on
+};
 
 /// Whether the contents of a process are to be read, by its structure.
 using WantedContents = std::function<bool(std::span<const std::byte>)>;

@@ -1,9 +1,13 @@
-#include "capture/modes/slots.h"
+#include "capture/modes/batches.h"
 
 #include <libdump/base/return_if_error.h>
+#include <libdump/base/system_error.h>
 #include <libvm/beam/processes/process_size.h>
 
 #include <algorithm>
+#include <new>
+#include <system_error>
+#include <utility>
 
 namespace beamdump::capture {
 namespace {
@@ -51,6 +55,14 @@ Result<void> in_table_order(Session& session, const VisitSlots& visit) {
     return {};
 }
 
+Result<void> outcome_of(const std::function<Result<void>()>& job) {
+    try {
+        return job();
+    } catch (const std::bad_alloc& failure) {
+        return std::unexpected(error_of(failure));
+    }
+}
+
 }  // namespace
 
 Result<void> for_each_batch(Session& session, const VisitSlots& visit) {
@@ -80,6 +92,58 @@ Result<void> for_each_batch(Session& session, const VisitSlots& visit) {
         slots.push_back(one.slot);
     }
     return batches.hand_over(slots);
+}
+
+ReadingThread::~ReadingThread() {
+    {
+        const std::scoped_lock lock(mutex_);
+        stopping_ = true;
+    }
+    changed_.notify_all();
+    if (thread_.joinable()) {
+        thread_.join();
+    }
+}
+
+void ReadingThread::add(std::function<Result<void>()> job) {
+    if (!thread_.joinable()) {
+        try {
+            thread_ = std::thread([this] { work(); });
+        } catch (const std::system_error&) {
+            outcomes_.push_back(outcome_of(job));
+            return;
+        }
+    }
+    {
+        const std::scoped_lock lock(mutex_);
+        jobs_.push_back(std::move(job));
+    }
+    changed_.notify_all();
+}
+
+Result<void> ReadingThread::wait() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return !outcomes_.empty(); });
+    auto outcome = std::move(outcomes_.front());
+    outcomes_.pop_front();
+    return outcome;
+}
+
+void ReadingThread::work() {
+    std::unique_lock lock(mutex_);
+    while (true) {
+        changed_.wait(lock, [&] { return stopping_ || !jobs_.empty(); });
+        if (stopping_) {
+            return;
+        }
+        const auto job = std::move(jobs_.front());
+        jobs_.pop_front();
+        lock.unlock();
+        auto outcome = outcome_of(job);
+        lock.lock();
+        outcomes_.push_back(std::move(outcome));
+        changed_.notify_all();
+    }
 }
 
 }  // namespace beamdump::capture
