@@ -1,4 +1,4 @@
-#include "show/alloc_text.h"
+#include "show/alloc.h"
 
 #include <libdump/profile/profile_text.h>
 #include <libdump/profile/report_parts.h>

@@ -1,4 +1,4 @@
-#include "show/function_calls_text.h"
+#include "show/function_calls.h"
 
 #include <libdump/base/terminal_text.h>
 #include <libdump/profile/report_parts.h>

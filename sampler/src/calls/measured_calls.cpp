@@ -1,4 +1,4 @@
-#include "calls/call_words.h"
+#include "calls/measured_calls.h"
 
 #include <algorithm>
 #include <cmath>
@@ -115,6 +115,8 @@ class Window {
     bool any_ = false;
 };
 
+constexpr std::size_t kMostPlaces = 4096;
+
 }  // namespace
 
 void CallWords::add_window(std::vector<CallPoint> points, std::uint64_t returns_to,
@@ -166,6 +168,22 @@ std::optional<WordsOfCall> words_of_call(const std::map<std::uint64_t, MeasuredC
     }
     found.error = k95 * std::sqrt(variance);
     return found;
+}
+
+void CallCounts::add_window(double seconds, std::uint64_t calls,
+                            const std::vector<std::uint64_t>& returns_to) {
+    if (seconds <= 0) {
+        return;
+    }
+    rate_.add_window(seconds, calls);
+    for (const auto place : returns_to) {
+        if (places_.size() < kMostPlaces || places_.contains(place)) {
+            auto& known = places_[place];
+            known.weight +=
+                static_cast<double>(calls) / seconds / static_cast<double>(returns_to.size());
+            ++known.samples;
+        }
+    }
 }
 
 }  // namespace beamdump::sampler
