@@ -1,6 +1,6 @@
 #pragma once
 
-#include <libsample/profile/call_rate.h>
+#include <libsample/profile/call_windows.h>
 
 #include <cstdint>
 #include <map>
