@@ -15,7 +15,6 @@
 #include <libsample/node/perf_map.h>
 #include <libvm/nodes/locate_options.h>
 #include <libvm/nodes/node_choice.h>
-#include <program/process.h>
 #include <program/start.h>
 #include <program/streams.h>
 

@@ -1,5 +1,5 @@
 #include <libdump/base/decimal.h>
-#include <program/duration.h>
+#include <program/command_line.h>
 
 #include <fmt/format.h>
 
