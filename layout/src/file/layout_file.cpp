@@ -1,9 +1,12 @@
 #include "file/layout_file.h"
+
 #include "file/text_file.h"
 
 #include <libdump/base/return_if_error.h>
 
 #include <fmt/format.h>
+#include <rapidjson/prettywriter.h>
+#include <rapidjson/stringbuffer.h>
 #include <simdjson.h>
 
 namespace beamdump::layout {
@@ -107,6 +110,33 @@ Result<void> parse_heading(const object& top, LayoutFile& layout) {
     return {};
 }
 
+using Writer = rapidjson::PrettyWriter<rapidjson::StringBuffer>;
+
+void key(Writer& writer, std::string_view name) {
+    writer.Key(name.data(), static_cast<rapidjson::SizeType>(name.size()));
+}
+
+void member(Writer& writer, std::string_view name, std::string_view text) {
+    key(writer, name);
+    writer.String(text.data(), static_cast<rapidjson::SizeType>(text.size()));
+}
+
+void write_structure(Writer& writer, const Structure& structure) {
+    writer.StartObject();
+    key(writer, "bytes");
+    writer.Uint64(structure.bytes);
+    key(writer, "fields");
+    writer.StartObject();
+    for (const auto& [name, field] : structure.fields) {
+        key(writer, name);
+        const auto place =
+            fmt::format(R"({{"offset": {}, "bytes": {}}})", field.offset, field.bytes);
+        writer.RawValue(place.data(), place.size(), rapidjson::kObjectType);
+    }
+    writer.EndObject();
+    writer.EndObject();
+}
+
 }  // namespace
 
 Result<LayoutFile> parse_layout(std::string_view json) {
@@ -137,6 +167,43 @@ Result<LayoutFile> read_layout(const std::string& path) {
         return wrap(path, layout.error());
     }
     return layout;
+}
+
+std::string layout_json(const LayoutFile& layout) {
+    rapidjson::StringBuffer buffer;
+    Writer writer(buffer);
+    writer.SetIndent(' ', 2);
+    writer.StartObject();
+    member(writer, "$schema", "layout.schema.json");
+    member(writer, "name", layout.name);
+    member(writer, "otp_release", layout.otp_release);
+    key(writer, "word_bytes");
+    writer.Uint64(layout.word_bytes);
+    member(writer, "source", layout.source);
+    if (!layout.constants_source.empty()) {
+        key(writer, "constants_source");
+        writer.StartObject();
+        for (const auto& [name, source] : layout.constants_source) {
+            member(writer, name, source);
+        }
+        writer.EndObject();
+    }
+    key(writer, "constants");
+    writer.StartObject();
+    for (const auto& [name, value] : layout.constants) {
+        key(writer, name);
+        writer.Uint64(value);
+    }
+    writer.EndObject();
+    key(writer, "structs");
+    writer.StartObject();
+    for (const auto& [name, structure] : layout.structs) {
+        key(writer, name);
+        write_structure(writer, structure);
+    }
+    writer.EndObject();
+    writer.EndObject();
+    return std::string(buffer.GetString(), buffer.GetSize()) + '\n';
 }
 
 }  // namespace beamdump::layout
