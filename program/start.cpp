@@ -4,7 +4,6 @@
 #include <program/cancel.h>
 #include <program/own_memory.h>
 #include <program/start.h>
-#include <program/streams.h>
 
 #include <fmt/format.h>
 

@@ -1,9 +1,5 @@
 #include "extract/extract.h"
 
-#include "dwarf/debug_types.h"
-#include "file/layout_file.h"
-
-#include <libdump/base/error.h>
 #include <libdump/base/return_if_error.h>
 
 #include <fmt/format.h>

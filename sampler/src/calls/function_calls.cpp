@@ -1,9 +1,7 @@
 #include "calls/function_calls.h"
 
-#include "calls/measured_calls.h"
 #include "calls/word_windows.h"
 
-#include <libdump/base/error.h>
 #include <libdump/base/return_if_error.h>
 #include <libdump/base/terminal_text.h>
 #include <libsample/events/thread_event.h>
@@ -13,9 +11,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
-#include <limits>
 #include <set>
 #include <unistd.h>
 

@@ -6,7 +6,6 @@
 #include <manual/generate.h>
 #include <program/command_line.h>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>

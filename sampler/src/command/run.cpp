@@ -16,7 +16,6 @@
 #include <libvm/nodes/locate_options.h>
 #include <libvm/nodes/node_choice.h>
 #include <program/start.h>
-#include <program/streams.h>
 
 #include <fmt/format.h>
 

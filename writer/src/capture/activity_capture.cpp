@@ -4,9 +4,7 @@
 #include <libdump/base/return_if_error.h>
 #include <libdump/write/append.h>
 #include <libdump/write/record_limits.h>
-#include <libvm/beam/activity/distribution.h>
 #include <libvm/beam/activity/schedulers.h>
-#include <libvm/beam/activity/timers.h>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

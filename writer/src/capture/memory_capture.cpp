@@ -6,7 +6,6 @@
 #include <libdump/write/append.h>
 #include <libdump/write/record_limits.h>
 #include <libvm/beam/allocators/areas.h>
-#include <libvm/beam/allocators/carriers.h>
 #include <libvm/beam/allocators/categories.h>
 #include <libvm/beam/allocators/segments.h>
 

@@ -10,7 +10,6 @@
 #include <libvm/beam/processes/translated_call.h>
 #include <libvm/beam/tables/id_table.h>
 #include <libvm/beam/tables/literal_sweep.h>
-#include <libvm/beam/tables/node_tables.h>
 #include <libvm/target/process/clock.h>
 
 #include <fmt/format.h>

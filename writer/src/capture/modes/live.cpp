@@ -2,7 +2,6 @@
 
 #include "capture/copy/contents_ahead.h"
 #include "capture/modes/batches.h"
-#include "capture/modes/process_retrier.h"
 
 #include <libdump/base/return_if_error.h>
 

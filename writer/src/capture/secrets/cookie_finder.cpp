@@ -1,7 +1,5 @@
 #include "capture/secrets/cookie_finder.h"
 
-#include "capture/secrets/cookie.h"
-
 #include <libdump/base/return_if_error.h>
 #include <libvm/beam/processes/off_heap.h>
 #include <libvm/beam/processes/process.h>
