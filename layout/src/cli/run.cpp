@@ -1,7 +1,7 @@
 #include "cli/run.h"
 
-#include "diff/layout_diff.h"
-#include "extract/extract.h"
+#include "dwarf/extract.h"
+#include "file/layout_diff.h"
 #include "file/layout_file.h"
 #include "file/text_file.h"
 

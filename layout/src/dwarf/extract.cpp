@@ -1,4 +1,4 @@
-#include "extract/extract.h"
+#include "dwarf/extract.h"
 
 #include <libdump/base/return_if_error.h>
 
