@@ -143,14 +143,12 @@ foreach(room IN LISTS rooms)
   check(${room} "query/exported/" "<none>")
 endforeach()
 
-# Inside the layout tool: file <- dwarf <- extract, file <- diff, all <- cli, which alone opens nodes and
-# cores and tries a layout on them.
-set(folders "(file|dwarf|extract|diff|cli)/")
-check(layout/src/file    "${folders}" file/)
-check(layout/src/dwarf   "${folders}" file/ dwarf/)
-check(layout/src/extract "${folders}" file/ dwarf/ extract/)
-check(layout/src/diff    "${folders}" file/ diff/)
-foreach(room file dwarf extract diff)
+# Inside the layout tool: file <- dwarf <- cli, which alone opens nodes and cores and tries a layout on
+# them.
+set(folders "(file|dwarf|cli)/")
+check(layout/src/file  "${folders}" file/)
+check(layout/src/dwarf "${folders}" file/ dwarf/)
+foreach(room file dwarf)
   check(layout/src/${room} "libvm/" "<none>")
 endforeach()
 
