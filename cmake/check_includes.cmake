@@ -77,7 +77,7 @@ room(libdump crash/export base/ format/ term/ heap/ model/)
 
 # Inside read: file <- frames <- recovery <- (the reader of a dump).
 check(libdump/read/file   "libdump/read/" libdump/read/file/)
-check(libdump/read/frames "libdump/read/recovery/" "<none>")
+check(libdump/read/frames "libdump/read/recovery" "<none>")
 
 # Inside crash: text <- import, in that words <- heap <- records <- convert; open, which lets a model
 # read terms from the text, sees import from outside; in export, which writes such a text of any
@@ -146,14 +146,12 @@ foreach(room IN LISTS rooms)
   check(${room} "query/exported/" "<none>")
 endforeach()
 
-# Inside the layout tool: file <- dwarf <- extract, file <- diff, all <- cli, which alone opens nodes and
-# cores and tries a layout on them.
-set(folders "(file|dwarf|extract|diff|cli)/")
-check(layout/src/file    "${folders}" file/)
-check(layout/src/dwarf   "${folders}" file/ dwarf/)
-check(layout/src/extract "${folders}" file/ dwarf/ extract/)
-check(layout/src/diff    "${folders}" file/ diff/)
-foreach(room file dwarf extract diff)
+# Inside the layout tool: file <- dwarf <- cli, which alone opens nodes and cores and tries a layout on
+# them.
+set(folders "(file|dwarf|cli)/")
+check(layout/src/file  "${folders}" file/)
+check(layout/src/dwarf "${folders}" file/ dwarf/)
+foreach(room file dwarf)
   check(layout/src/${room} "libvm/" "<none>")
 endforeach()
 

@@ -3,17 +3,67 @@
 #include <libdump/base/terminal_text.h>
 #include <program/cancel.h>
 #include <program/own_memory.h>
-#include <program/process.h>
 #include <program/start.h>
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <csignal>
 #include <exception>
 #include <iostream>
 #include <malloc.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 namespace beamdump::program {
+namespace {
+
+/// To be called once at the start of the process: a closed output becomes an error instead of a
+/// signal.
+void prepare_process() {
+    std::signal(SIGPIPE, SIG_IGN);
+    std::signal(SIGXFSZ, SIG_IGN);
+}
+
+bool ready_for_output(int descriptor) {
+    pollfd poll{descriptor, POLLOUT, 0};
+    return ::poll(&poll, 1, 0) == 1 && (poll.revents & POLLOUT) != 0;
+}
+
+/// The standard streams of this process.
+Streams standard_streams() {
+    Streams streams{std::cout, std::cerr};
+    streams.out_descriptor = STDOUT_FILENO;
+    streams.out_is_terminal = ::isatty(STDOUT_FILENO) == 1;
+    streams.err_is_terminal = ::isatty(STDERR_FILENO) == 1;
+    winsize window{};
+    if (::ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0) {
+        streams.columns = window.ws_col;
+    }
+    streams.err_ready = [] { return ready_for_output(STDERR_FILENO); };
+    return streams;
+}
+
+}  // namespace
+
+Result<void> ensure_descriptors() {
+    constexpr rlim_t kNeeded = 64;
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= kNeeded) {
+        return {};
+    }
+    limit.rlim_cur = kNeeded;
+    if (limit.rlim_max >= kNeeded && ::setrlimit(RLIMIT_NOFILE, &limit) == 0) {
+        return {};
+    }
+    return fail(ErrorCode::kLimit,
+                fmt::format("too many open files: this program may open {} and needs {}; raise its "
+                            "limit (ulimit -n 256)",
+                            limit.rlim_max, kNeeded));
+}
+
 int give_up(Streams& streams, std::string_view program, const Error& error) {
     auto sentence = error.message;
     std::ranges::replace(sentence, '\n', ' ');

@@ -10,6 +10,10 @@
 
 namespace beamdump::program {
 
+/// Makes sure that enough descriptors are allowed: without them a file that cannot be opened would
+/// be taken for one that does not exist. kLimit.
+Result<void> ensure_descriptors();
+
 /// Exit statuses of programs that read a node.
 inline constexpr int kDone = 0;
 inline constexpr int kFailed = 1;

@@ -27,7 +27,4 @@ struct Streams {
     std::function<void()> finishing = [] {};
 };
 
-/// The standard streams of this process.
-Streams standard_streams();
-
 }  // namespace beamdump::program

@@ -5,7 +5,7 @@
 #include <libdump/read/flat_device.h>
 #include <libdump/read/frames/frame_store.h>
 #include <libdump/read/frames/seek_table.h>
-#include <libdump/read/recovery/recovery.h>
+#include <libdump/read/recovery.h>
 
 #include <fmt/format.h>
 

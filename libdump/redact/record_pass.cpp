@@ -1,6 +1,7 @@
 #include <libdump/base/bytes.h>
 #include <libdump/base/return_if_error.h>
 #include <libdump/redact/record_pass.h>
+#include <libdump/term/external_tags.h>
 
 #include <fmt/format.h>
 
@@ -9,6 +10,7 @@
 #include <string_view>
 
 namespace beamdump::redact {
+
 namespace {
 
 using namespace std::string_view_literals;
@@ -19,6 +21,15 @@ std::unexpected<Error> malformed(const MessageRules& rules, std::uint32_t number
                 fmt::format("field {} of a {} record of the dump is malformed: it cannot be "
                             "redacted",
                             number, rules.name));
+}
+
+constexpr std::byte kX{'x'};
+
+/// A length, the highest byte first.
+void put_length(std::span<std::byte> bytes, std::size_t length) {
+    for (auto at = bytes.size(); at-- > 0; length >>= 8U) {
+        bytes[at] = static_cast<std::byte>(length);
+    }
 }
 
 }  // namespace
@@ -128,30 +139,6 @@ Result<void> RecordPass::field(std::span<std::byte> message, const WireField& fi
     }
 }
 
-Result<WordPass*> RecordPass::words() {
-    if (words_ == nullptr) {
-        return fail(ErrorCode::kCorrupt,
-                    "the dump has terms before it says of which release they are: it cannot be "
-                    "redacted");
-    }
-    return words_;
-}
-
-/// The limits of atoms, processes and ports are read from these flags of the emulator, which come
-/// before the first `--`.
-void RecordPass::argument(std::span<std::byte> text) {
-    const std::string_view argument(reinterpret_cast<const char*>(text.data()), text.size());
-    const bool digits = argument.find_first_not_of("0123456789") == std::string_view::npos;
-    constexpr std::array kFlags = {"-t"sv, "+t"sv, "-P"sv, "+P"sv, "-Q"sv, "+Q"sv};
-    const bool ends = argument == "--";
-    is_emulators_ = is_emulators_ && !ends;
-    const bool is_flag = is_emulators_ && std::ranges::find(kFlags, argument) != kFlags.end();
-    if (!ends && !is_flag && !(is_table_size_ && digits)) {
-        hide(text);
-    }
-    is_table_size_ = is_flag;
-}
-
 /// Each term becomes one that needs no more bytes.
 Result<void> RecordPass::terms(const WireField& field) {
     ASSIGN_OR_RETURN(auto* const pass, words());
@@ -197,6 +184,73 @@ Result<void> RecordPass::atom_text(std::span<std::byte> message, const WireField
     const auto index = first.value_or(0) + atom_++;
     atoms_.redact(static_cast<std::uint32_t>(index), field.value);
     return {};
+}
+
+Result<WordPass*> RecordPass::words() {
+    if (words_ == nullptr) {
+        return fail(ErrorCode::kCorrupt,
+                    "the dump has terms before it says of which release they are: it cannot be "
+                    "redacted");
+    }
+    return words_;
+}
+
+/// The limits of atoms, processes and ports are read from these flags of the emulator, which come
+/// before the first `--`.
+void RecordPass::argument(std::span<std::byte> text) {
+    const std::string_view argument(reinterpret_cast<const char*>(text.data()), text.size());
+    const bool digits = argument.find_first_not_of("0123456789") == std::string_view::npos;
+    constexpr std::array kFlags = {"-t"sv, "+t"sv, "-P"sv, "+P"sv, "-Q"sv, "+Q"sv};
+    const bool ends = argument == "--";
+    is_emulators_ = is_emulators_ && !ends;
+    const bool is_flag = is_emulators_ && std::ranges::find(kFlags, argument) != kFlags.end();
+    if (!ends && !is_flag && !(is_table_size_ && digits)) {
+        hide(text);
+    }
+    is_table_size_ = is_flag;
+}
+
+void hide(std::span<std::byte> bytes) {
+    std::ranges::fill(bytes, kX);
+}
+
+void hide_names(std::span<std::byte> sentence) {
+    const auto is_space = [](std::byte byte) { return byte == std::byte{' '}; };
+    const auto shows_name = [](std::byte byte) {
+        return byte == std::byte{'/'} || byte == std::byte{'@'} || byte == std::byte{'"'} ||
+               byte >= std::byte{0x80};
+    };
+    for (auto rest = sentence; !rest.empty();) {
+        const auto end = std::ranges::find_if(rest, is_space);
+        const auto word = rest.first(static_cast<std::size_t>(end - rest.begin()));
+        if ((!word.empty() && word[0] == std::byte{'\''}) ||
+            std::ranges::any_of(word, shows_name)) {
+            hide(word);
+        }
+        rest = rest.subspan(std::min(word.size() + 1, rest.size()));
+    }
+}
+
+void hide_external(std::span<std::byte> bytes, bool versioned) {
+    if (versioned && !bytes.empty()) {
+        bytes[0] = std::byte{kExternalVersion};
+        bytes = bytes.subspan(1);
+    }
+    hide(bytes);
+    constexpr std::size_t kBinaryHead = 5;  // a tag and four bytes of length
+    constexpr std::size_t kStringHead = 3;  // a tag and two
+    if (bytes.size() >= kBinaryHead) {
+        bytes[0] = std::byte{external_tag::kBinary};
+        put_length(bytes.subspan(1, kBinaryHead - 1), bytes.size() - kBinaryHead);
+    } else if (bytes.size() >= kStringHead) {
+        bytes[0] = std::byte{external_tag::kString};
+        put_length(bytes.subspan(1, kStringHead - 1), bytes.size() - kStringHead);
+    } else if (bytes.size() == 2) {
+        bytes[0] = std::byte{external_tag::kSmallInteger};
+        bytes[1] = std::byte{0};
+    } else if (bytes.size() == 1) {
+        bytes[0] = std::byte{external_tag::kNil};
+    }
 }
 
 }  // namespace beamdump::redact

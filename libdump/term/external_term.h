@@ -1,9 +1,9 @@
 #pragma once
 
-#include <libdump/term/dialect_buffer.h>
 #include <libdump/term/external_atoms.h>
 #include <libdump/term/external_item.h>
 #include <libdump/term/external_order.h>
+#include <libdump/term/term_dialect.h>
 #include <libdump/term/term_printer.h>
 #include <libdump/term/term_scheme.h>
 

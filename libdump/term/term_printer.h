@@ -2,9 +2,9 @@
 
 #include <libdump/term/atom_text.h>
 #include <libdump/term/binary_content.h>
-#include <libdump/term/dialect_buffer.h>
 #include <libdump/term/record_names.h>
 #include <libdump/term/term_context.h>
+#include <libdump/term/term_dialect.h>
 #include <libdump/term/term_scheme.h>
 #include <libdump/term/word_reader.h>
 

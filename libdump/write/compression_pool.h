@@ -3,7 +3,7 @@
 #include <libdump/base/byte_sink.h>
 #include <libdump/base/error.h>
 #include <libdump/write/dump_writer.h>
-#include <libdump/write/frame_buffer.h>
+#include <libdump/write/frame_builder.h>
 #include <libdump/write/frame_compressor.h>
 #include <libdump/write/seek_table_builder.h>
 

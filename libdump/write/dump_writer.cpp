@@ -1,10 +1,17 @@
 #include <libdump/base/bytes.h>
 #include <libdump/base/return_if_error.h>
-#include <libdump/write/dump_writer_impl.h>
+#include <libdump/write/compression_pool.h>
+#include <libdump/write/dump_writer.h>
+#include <libdump/write/frame_builder.h>
+#include <libdump/write/seek_table_builder.h>
 
 #include <fmt/format.h>
+#include <xxhash.h>
 
 #include <algorithm>
+#include <optional>
+#include <random>
+#include <sys/random.h>
 
 namespace beamdump {
 
@@ -12,10 +19,121 @@ using format::RecordKind;
 
 namespace {
 
+constexpr unsigned kMaxThreads = 256;
+
 /// Regions cannot be larger in a 64-bit address space; a larger size is garbage.
 constexpr std::uint64_t kMaxRegionBytes = 1ULL << 56U;
 
+/// A number that no other dump has: random.
+std::uint64_t random_dump_id() {
+    std::uint64_t id = 0;
+    if (::getrandom(&id, sizeof(id), 0) != sizeof(id)) {
+        std::random_device device;
+        id = static_cast<std::uint64_t>(device()) << 32U | device();
+    }
+    return id;
+}
+
+/// Wall clock, microseconds since the Unix epoch.
+std::int64_t now_us() {
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    return std::chrono::duration_cast<std::chrono::microseconds>(now).count();
+}
+
+/// kUsage for a size of frames or a number of threads that no dump can be written with.
+Result<void> check_options(const DumpWriterOptions& options) {
+    if (options.frame_bytes < format::kMinFrameBytes ||
+        options.frame_bytes > format::kMaxFrameBytes || options.frame_bytes % 8 != 0) {
+        return fail(
+            ErrorCode::kUsage,
+            fmt::format("frames cannot have {} bytes: give a multiple of 8 from {} to {}",
+                        options.frame_bytes, format::kMinFrameBytes, format::kMaxFrameBytes));
+    }
+    if (options.threads < 1 || options.threads > kMaxThreads) {
+        return fail(ErrorCode::kUsage, fmt::format("cannot compress with {} threads: give 1 to {}",
+                                                   options.threads, kMaxThreads));
+    }
+    return {};
+}
+
+/// Writes a skippable frame's header and a structure that ends in a checksum of all before it;
+/// returns their bytes.
+template <typename T>
+Result<std::uint32_t> write_skippable(ByteSink& sink, std::uint32_t magic, T content) {
+    content.checksum = XXH64(&content, offsetof(T, checksum), 0);
+    struct Frame {
+        std::uint32_t magic;
+        std::uint32_t bytes;
+        T content;
+    };
+    static_assert(sizeof(Frame) == 8 + sizeof(T));
+    const Frame frame{magic, sizeof(T), content};
+    RETURN_IF_ERROR(sink.write(bytes_of(frame)));
+    return static_cast<std::uint32_t>(sizeof(frame));
+}
+
 }  // namespace
+
+/// What a DumpWriter does.
+class DumpWriter::Impl {
+  public:
+    Impl(std::unique_ptr<ByteSink> sink, const DumpWriterOptions& options)
+        : sink_(std::move(sink)),
+          filter_(options.filter),
+          frame_bytes_(options.frame_bytes),
+          dump_id_(random_dump_id()) {}
+    Impl(const Impl&) = delete;
+    Impl& operator=(const Impl&) = delete;
+    ~Impl();
+
+    Result<void> start(const DumpWriterOptions& options);
+    Result<void> start_after(const format::WrittenFrames& written,
+                             const DumpWriterOptions& options);
+    Result<std::uint64_t> append(format::RecordKind kind,
+                                 const google::protobuf::MessageLite& message);
+    Result<Placement> append_region(format::RegionHeader header, const Fill& fill);
+    Result<void> append_frame(std::span<const std::byte> content);
+    Result<DumpWriterStats> finish(const records::Trailer& trailer);
+    [[nodiscard]] DumpWriterStats stats() const;
+    [[nodiscard]] std::chrono::nanoseconds waiting() const { return pool_->waiting(); }
+    [[nodiscard]] std::uint64_t max_record_bytes() const { return largest_payload(frame_bytes_); }
+
+  private:
+    struct Piece {
+        std::uint64_t offset = 0;
+        std::uint64_t units = 0;
+        bool ended = false;  // fill gave fewer units than there was room for
+    };
+
+    Result<void> usable();
+    Result<void> keep(Result<void> result);
+    Result<void> ensure_frame();
+    Result<void> ensure_room(std::uint64_t payload_bytes);
+    void close_frame();
+    Result<std::unique_ptr<CompressionPool>> make_pool(const DumpWriterOptions& options);
+    Result<void> filter(format::RecordKind kind, std::span<std::byte> payload);
+    Result<std::uint64_t> put(format::RecordKind kind, const google::protobuf::MessageLite& message,
+                              std::size_t payload_bytes);
+    Result<Piece> put_piece(const format::RegionHeader& header, std::uint64_t unit_bytes,
+                            const Fill& fill);
+    Result<Placement> put_stripes(format::RegionHeader header, std::uint64_t unit_bytes,
+                                  const Fill& fill);
+    Result<std::uint64_t> put_trailer(const records::Trailer& trailer);
+    Result<void> write_end(std::uint64_t trailer_offset);
+
+    std::unique_ptr<ByteSink> sink_;
+    std::shared_ptr<RecordFilter> filter_;
+    std::uint32_t frame_bytes_;
+    std::uint64_t dump_id_;
+    SeekTableBuilder table_;
+    std::unique_ptr<CompressionPool> pool_;
+    FrameBuilder builder_;
+    std::uint64_t frames_ = 0;      // closed
+    std::uint64_t flat_bytes_ = 0;  // of closed frames
+    std::uint64_t own_bytes_ = 0;   // written to the sink outside the pool
+    bool finished_ = false;
+    std::optional<Error> error_;
+};
 
 DumpWriter::Impl::~Impl() {
     if (pool_ != nullptr && builder_.active() && !builder_.empty()) {

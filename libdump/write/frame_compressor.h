@@ -1,7 +1,7 @@
 #pragma once
 
 #include <libdump/base/error.h>
-#include <libdump/write/frame_buffer.h>
+#include <libdump/write/frame_builder.h>
 
 #include <cstddef>
 #include <cstdint>

@@ -1,13 +1,19 @@
 #include <libdump/base/return_if_error.h>
 #include <libsample/profile/call_windows.h>
-#include <libsample/profile/random_moment.h>
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <cstdint>
+#include <numeric>
 #include <thread>
 
 namespace beamdump::sampler {
 namespace {
+
+constexpr double kIn95 = 1.96;
+/// No event in a time: at 95% there are at most so many, in the mean, in that time (Poisson).
+constexpr double kOfNone = 3.0;
 
 using Clock = std::chrono::steady_clock;
 
@@ -22,6 +28,49 @@ constexpr std::array<std::uint64_t, 6> kPeriods = {1, 7, 31, 127, 509, 2039};
 constexpr std::uint64_t kSamplesOfAWindow = 200;
 
 }  // namespace
+
+void sleep_to_random_moment(std::chrono::steady_clock::time_point begin,
+                            std::chrono::steady_clock::time_point latest,
+                            std::minstd_rand& random) {
+    const std::chrono::nanoseconds room = latest - begin;
+    if (room > std::chrono::nanoseconds{0}) {
+        std::uniform_int_distribution<std::int64_t> moment(0, room.count());
+        std::this_thread::sleep_until(begin + std::chrono::nanoseconds(moment(random)));
+    }
+}
+
+void CallRate::add_window(double seconds, std::uint64_t calls) {
+    if (seconds <= 0) {
+        return;
+    }
+    rates_.push_back(static_cast<double>(calls) / seconds);
+    seconds_ += seconds;
+    counted_ += calls;
+}
+
+double CallRate::a_second() const {
+    return rates_.empty()
+               ? 0
+               : std::reduce(rates_.begin(), rates_.end()) / static_cast<double>(rates_.size());
+}
+
+double CallRate::error() const {
+    if (seconds_ <= 0) {
+        return 0;
+    }
+    if (counted_ == 0) {
+        return kOfNone / seconds_;
+    }
+    const auto windows = static_cast<double>(rates_.size());
+    const auto mean = a_second();
+    double squares = 0;
+    for (const auto each : rates_) {
+        squares += (each - mean) * (each - mean);
+    }
+    const auto between = windows > 1 ? std::sqrt(squares / (windows - 1) / windows) : 0;
+    const auto random = mean / std::sqrt(static_cast<double>(counted_));
+    return kIn95 * std::max(between, random);
+}
 
 Result<CallWindows> CallWindows::open(pid_t pid, std::span<const NamedFunction> functions,
                                       NodeEventTerms terms) {

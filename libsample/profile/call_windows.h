@@ -12,6 +12,32 @@
 
 namespace beamdump::sampler {
 
+/// Sleeps to a random moment from `begin` to `latest`; not at all if that is not later. What begins
+/// at equal distances can fall into step with what the node does.
+void sleep_to_random_moment(std::chrono::steady_clock::time_point begin,
+                            std::chrono::steady_clock::time_point latest, std::minstd_rand& random);
+
+/// How often something is called, from windows in which all calls were counted. Each window stands
+/// for an equal part of the time, however long it was: windows are shorter where there are more
+/// calls.
+class CallRate {
+  public:
+    /// Not one without time.
+    void add_window(double seconds, std::uint64_t calls);
+
+    [[nodiscard]] std::uint64_t counted() const { return counted_; }
+    /// Calls a second.
+    [[nodiscard]] double a_second() const;
+    /// Half of the 95% interval: by the differences between windows, and at least that of events at
+    /// random moments. No call was counted: what they can be at most.
+    [[nodiscard]] double error() const;
+
+  private:
+    std::vector<double> rates_;  // of each window
+    double seconds_ = 0;
+    std::uint64_t counted_ = 0;
+};
+
 /// Breakpoints that x86-64 has for each thread.
 inline constexpr std::size_t kMostBreakpoints = 4;
 

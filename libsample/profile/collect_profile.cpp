@@ -1,6 +1,5 @@
 #include <libdump/base/nearest.h>
 #include <libdump/base/return_if_error.h>
-#include <libsample/profile/call_rate.h>
 #include <libsample/profile/call_windows.h>
 #include <libsample/profile/collect_profile.h>
 #include <libsample/profile/node_events.h>

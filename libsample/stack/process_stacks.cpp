@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 
 namespace beamdump::sampler {
 namespace {
@@ -34,7 +35,17 @@ StackMiss miss_of(records::VoidReason reason) {
     }
 }
 
+/// `registers` is the first member of ErtsSchedulerData (erl_process.h, OTP 25 to 29).
+constexpr Address kRegisters = 0;
+constexpr std::uint64_t kMostNativeWords = std::uint64_t{1} << 16U;
+/// Behind a call of native code the JIT's code takes the stack back at once.
+constexpr std::size_t kCodeBehind = 16;
+
 }  // namespace
+
+bool notes_function(std::string_view fragment) {
+    return fragment == "call_bif_shared" || fragment == "call_nif_shared";
+}
 
 Result<ProcessStacks> ProcessStacks::open(ObservedNode& node, std::size_t frames) {
     auto& vm = node.vm();
@@ -59,21 +70,251 @@ Result<ProcessStacks> ProcessStacks::open(ObservedNode& node, std::size_t frames
     return ProcessStacks(std::move(parts));
 }
 
-std::optional<beam::IdSlot> ProcessStacks::slot_of(Address process) {
-    auto& memory = parts_.node.vm().bulk();
-    const auto id = process % 8 == 0 ? memory.word(process + parts_.id.offset)
-                                     : fail(ErrorCode::kUnmapped, "no structure is there");
-    if (!id || !parts_.pids.owner_id(*id)) {
-        return std::nullopt;
+Result<StackTry> ProcessStacks::at_rest(const beam::IdSlot& slot, bool stopped) {
+    ASSIGN_OR_RETURN(const auto first, parts_.proof.read(slot.address, before_));
+    if (!first) {
+        return missed(StackMiss::kExiting);
     }
-    const beam::IdSlot slot{static_cast<std::uint32_t>(parts_.pids.slot(*id)), process};
-    const auto holds = parts_.table.holds(slot);
-    return holds && *holds ? std::optional(slot) : std::nullopt;
+    const auto busy = miss_of(parts_.proof.busy(before_));
+    if (busy != StackMiss::kNone && !(stopped && busy == StackMiss::kLocked)) {
+        return missed(busy);
+    }
+    ASSIGN_OR_RETURN(const auto process, decode(slot, before_.structure));
+    if (!process) {
+        return missed(StackMiss::kExiting);
+    }
+    if (process->stack.begin == 0) {
+        return missed(StackMiss::kTorn, process->void_detail);
+    }
+    words_.resize(std::min(process->stack.words(), kMostWords));
+    const auto read = parts_.node.vm().bulk().read(process->stack.begin,
+                                                   std::as_writable_bytes(std::span(words_)));
+    if (!read) {
+        return ends_all(read.error()) ? Result<StackTry>(std::unexpected(read.error()))
+                                      : missed(StackMiss::kChanged);
+    }
+    read_ahead(*process);
+    auto who = identity(*process, true);
+    parts_.node.vm().prefetched().drop();
+    if (!stopped) {
+        ASSIGN_OR_RETURN(const auto second, parts_.proof.read(slot.address, after_));
+        const auto changed =
+            second ? miss_of(parts_.proof.changed(before_, after_)) : StackMiss::kExiting;
+        if (changed != StackMiss::kNone) {
+            return missed(changed);
+        }
+    }
+    auto frames = walk([&] {
+        return walk_stack(rules_of(parts_.node), process->facts.instruction_address(),
+                          {process->stack.begin, words_, process->stack.end}, parts_.frames);
+    });
+    return shown(*process, stopped ? StackProof::kStopped : StackProof::kUnchanged,
+                 std::move(frames), std::move(who));
 }
 
-std::optional<std::uint64_t> ProcessStacks::owner_of(Address process) {
-    const auto id = parts_.node.vm().bulk().word(process + parts_.id.offset);
-    return id ? parts_.pids.owner_id(*id) : std::nullopt;
+Result<StackTry> ProcessStacks::sampled(const Sample& sample) {
+    auto& node = parts_.node;
+    if (sample.in_kernel || !node.in_code(sample.place)) {
+        return missed(StackMiss::kRunning);
+    }
+    const auto slot = slot_of(sample.at(Register::kR13));
+    if (!slot) {
+        return missed(StackMiss::kExiting);
+    }
+    ASSIGN_OR_RETURN(const auto read, parts_.proof.read(slot->address, before_));
+    const beam::StructView view(before_.structure);
+    const auto top = sample.at(Register::kRsp);
+    // Elsewhere it is the thread's own stack, in the middle of a call of native code; or a
+    // collection has moved the process's since.
+    if (!read || top % 8 != 0 || top < view.get(parts_.heap) || top >= view.get(parts_.hend)) {
+        return missed(StackMiss::kRunning);
+    }
+    node.vm().forget();
+    ASSIGN_OR_RETURN(const auto process, decode(*slot, before_.structure));
+    if (!process) {
+        return missed(StackMiss::kExiting);
+    }
+    words_.resize(sample.stack.size() / 8);
+    std::ranges::copy(sample.stack.first(words_.size() * 8),
+                      std::as_writable_bytes(std::span(words_)).begin());
+    const auto bottom = view.get(parts_.hend);
+    const auto inside = std::min<std::uint64_t>(words_.size(), (bottom - top) / 8);
+    words_.resize(inside);
+    auto frames = walk(
+        [&] { return walk_interrupted(node, sample.place, {top, words_, bottom}, parts_.frames); });
+    // What is under the key of the initial call never changes; a label may.
+    return shown(*process, StackProof::kSampled, std::move(frames), identity(*process, false));
+}
+
+Result<StackTry> ProcessStacks::native(const beam::IdSlot& slot, Address scheduler,
+                                       std::optional<Address> returns_to,
+                                       const std::function<bool()>& stands) {
+    auto& node = parts_.node;
+    auto& memory = node.vm().bulk();
+    const auto missed = [](StackMiss miss) { return StackTry{.miss = miss}; };
+    const auto place = return_slot(scheduler);
+    const auto to = place ? memory.word(*place) : place;
+    ASSIGN_OR_RETURN(const auto read, parts_.proof.read(slot.address, before_));
+    if (!to || !read) {
+        return missed(StackMiss::kExiting);
+    }
+    const auto busy = parts_.proof.busy(before_);
+    if (busy != records::VOID_REASON_RUNNING) {
+        return missed(busy == records::VOID_REASON_COLLECTING ? StackMiss::kCollecting
+                                                              : StackMiss::kChanged);
+    }
+    const auto fragment = node.shared().name_at(*to);
+    if (!node.in_code(*to) || (returns_to && *to != *returns_to) || !takes_saved_stack(*to) ||
+        (fragment && *fragment != kLightBif && !notes_function(*fragment))) {
+        return missed(StackMiss::kRunning);
+    }
+    const auto called = fragment && *fragment == kLightBif ? light_bif(scheduler) : std::nullopt;
+    if (fragment && *fragment == kLightBif && !called) {
+        return missed(StackMiss::kRunning);
+    }
+    node.vm().forget();
+    ASSIGN_OR_RETURN(const auto process, decode(slot, before_.structure));
+    if (!process || process->stack.begin == 0) {
+        return missed(StackMiss::kChanged);
+    }
+    words_.resize(std::min(process->stack.words(), kMostNativeWords));
+    const auto words = memory.read(process->stack.begin, std::as_writable_bytes(std::span(words_)));
+    auto who = identity(*process, static_cast<bool>(stands));
+    const auto unchanged = [&]() -> Result<bool> {
+        ASSIGN_OR_RETURN(const auto again, parts_.proof.read(slot.address, after_));
+        std::vector<std::uint64_t> second(words_.size());
+        const auto reread =
+            memory.read(process->stack.begin, std::as_writable_bytes(std::span(second)));
+        const auto to_again = memory.word(*place);
+        return again && reread && to_again && *to_again == *to && second == words_ &&
+               before_.structure == after_.structure;
+    };
+    ASSIGN_OR_RETURN(const auto held, stands ? Result<bool>(stands()) : unchanged());
+    if (!words || !held) {
+        return missed(StackMiss::kRunning);
+    }
+    auto frames = walk([&] {
+        // Minus one: the call may be the last instruction of its function.
+        return walk_stack(rules_of(node), fragment ? *to : *to - 1,
+                          {process->stack.begin, words_, process->stack.end}, parts_.frames);
+    });
+    auto found = shown(*process, StackProof::kNative, std::move(frames), std::move(who));
+    if (found && found->stack && called) {
+        found->stack->frames.front() = *called;
+    }
+    return found;
+}
+
+Result<bool> ProcessStacks::is_as_read(const beam::IdSlot& slot) {
+    beam::ProcessReading now;
+    ASSIGN_OR_RETURN(const auto read, parts_.proof.read(slot.address, now));
+    return read && miss_of(parts_.proof.changed(after_, now)) == StackMiss::kNone;
+}
+
+Result<StackTry> ProcessStacks::last_pause(const beam::IdSlot& slot) {
+    ASSIGN_OR_RETURN(const auto read, parts_.proof.read(slot.address, before_));
+    if (!read) {
+        return missed(StackMiss::kExiting);
+    }
+    parts_.node.vm().forget();
+    ASSIGN_OR_RETURN(const auto process, decode(slot, before_.structure));
+    if (!process) {
+        return missed(StackMiss::kExiting);
+    }
+    const auto bounds = bounds_of(slot.address);
+    words_.resize(std::min(process->stack.words(), kMostWords));
+    const auto words = parts_.node.vm().bulk().read(process->stack.begin,
+                                                    std::as_writable_bytes(std::span(words_)));
+    if (!words) {
+        return ends_all(words.error()) ? Result<StackTry>(std::unexpected(words.error()))
+                                       : missed(StackMiss::kChanged);
+    }
+    if (!bounds || bounds_of(slot.address) != bounds || bounds->stop != process->stack.begin) {
+        return missed(StackMiss::kChanged);
+    }
+    auto frames = walk([&] {
+        return walk_stack(rules_of(parts_.node), process->facts.instruction_address(),
+                          {process->stack.begin, words_, process->stack.end}, parts_.frames);
+    });
+    return shown(*process, StackProof::kUnchanged, std::move(frames), identity(*process, false));
+}
+
+std::optional<Address> ProcessStacks::native_return(Address scheduler, const Sample& sample) {
+    const auto slot = return_slot(scheduler);
+    const auto top = sample.at(Register::kRsp);
+    if (!slot || (!sample.in_kernel && parts_.node.in_code(sample.place)) || top % 8 != 0 ||
+        *slot < top || *slot - top + 8 > sample.stack.size()) {
+        return std::nullopt;
+    }
+    Address returns_to = 0;
+    std::memcpy(&returns_to, sample.stack.data() + (*slot - top), sizeof(returns_to));
+    return parts_.node.in_code(returns_to) ? std::optional(returns_to) : std::nullopt;
+}
+
+bool ProcessStacks::is_in_call_of(Address scheduler, const Sample& sample) {
+    // The return address, then the scheduler's registers: kCallPlace and kExportEntry of them.
+    constexpr std::size_t kWords = 4;
+    static_assert(8 + kExportEntry == (kWords - 1) * 8);
+    std::array<std::uint64_t, kWords> then{}, now{};
+    const auto slot = return_slot(scheduler);
+    const auto top = sample.at(Register::kRsp);
+    if (!slot || *slot < top || *slot - top + sizeof(then) > sample.stack.size() ||
+        !parts_.node.vm().bulk().read(*slot, std::as_writable_bytes(std::span(now)))) {
+        return false;
+    }
+    std::memcpy(then.data(), sample.stack.data() + (*slot - top), sizeof(then));
+    const bool light = parts_.node.shared().name_at(then[0]) == kLightBif;
+    return then[0] == now[0] && (!light || (then[2] == now[2] && then[3] == now[3]));
+}
+
+Result<Address> ProcessStacks::current_process(Address scheduler) {
+    return parts_.node.vm().bulk().word(scheduler + parts_.current_process.offset);
+}
+
+/// The JIT calls native code on the thread's stack just below the scheduler's registers, which are
+/// themselves on that stack (ErtsSchedulerRegisters, runtime_stack; jit/x86/beam_asm.hpp,
+/// emit_enter_runtime()): the call pushes its return address there.
+Result<Address> ProcessStacks::return_slot(Address scheduler) {
+    ASSIGN_OR_RETURN(const auto registers, parts_.node.vm().bulk().word(scheduler + kRegisters));
+    if (registers % 8 != 0 || registers < 8) {
+        return fail(ErrorCode::kImplausible, "a scheduler's registers are at no word's address");
+    }
+    return registers - 8;
+}
+
+/// Whether the code at a return address begins with `mov rsp, [r13 + stop]`, that is, whether the
+/// call has left the stack's top in the process's structure (emit_leave_runtime<eStack>()). Without
+/// that it is in a register that native code may have saved anywhere.
+bool ProcessStacks::takes_saved_stack(Address returns_to) {
+    std::array<std::byte, kCodeBehind> code{};
+    if (!parts_.node.vm().memory().read(returns_to, code)) {
+        return false;
+    }
+    const std::array wanted = {std::byte{0x49}, std::byte{0x8b}, std::byte{0x65},
+                               static_cast<std::byte>(parts_.stop.offset)};
+    return parts_.stop.offset < 0x80 && !std::ranges::search(code, wanted).empty();
+}
+
+bool ProcessStacks::calls_by_register(Address returns_to) {
+    // `call reg` is FF /2 with a register: FF D0 to FF D7, behind a prefix for r8 to r15.
+    std::array<std::byte, 2> code{};
+    return parts_.node.vm().memory().read(returns_to - code.size(), code) &&
+           code[0] == std::byte{0xff} && (code[1] & std::byte{0xf8}) == std::byte{0xd0};
+}
+
+std::optional<std::string> ProcessStacks::bif_of(Address export_entry) {
+    const auto function = parts_.node.code().mfa_at(export_entry + parts_.export_mfa.offset);
+    return function ? std::optional(parts_.node.function_text(*function)) : std::nullopt;
+}
+
+Result<std::optional<ProcessIdentity>> ProcessStacks::identify(const beam::IdSlot& slot) {
+    ASSIGN_OR_RETURN(const auto read, parts_.proof.read(slot.address, before_));
+    if (!read) {
+        return std::nullopt;
+    }
+    parts_.node.vm().forget();
+    ASSIGN_OR_RETURN(const auto process, decode(slot, before_.structure));
+    return process ? std::optional(identity(*process, false)) : std::nullopt;
 }
 
 std::optional<StackBounds> ProcessStacks::bounds_of(Address process) {
@@ -92,14 +333,21 @@ std::optional<std::string> ProcessStacks::noted_function(Address process) {
     return function ? std::optional(parts_.node.function_text(*function)) : std::nullopt;
 }
 
-Result<std::optional<ProcessIdentity>> ProcessStacks::identify(const beam::IdSlot& slot) {
-    ASSIGN_OR_RETURN(const auto read, parts_.proof.read(slot.address, before_));
-    if (!read) {
+std::optional<beam::IdSlot> ProcessStacks::slot_of(Address process) {
+    auto& memory = parts_.node.vm().bulk();
+    const auto id = process % 8 == 0 ? memory.word(process + parts_.id.offset)
+                                     : fail(ErrorCode::kUnmapped, "no structure is there");
+    if (!id || !parts_.pids.owner_id(*id)) {
         return std::nullopt;
     }
-    parts_.node.vm().forget();
-    ASSIGN_OR_RETURN(const auto process, decode(slot, before_.structure));
-    return process ? std::optional(identity(*process, false)) : std::nullopt;
+    const beam::IdSlot slot{static_cast<std::uint32_t>(parts_.pids.slot(*id)), process};
+    const auto holds = parts_.table.holds(slot);
+    return holds && *holds ? std::optional(slot) : std::nullopt;
+}
+
+std::optional<std::uint64_t> ProcessStacks::owner_of(Address process) {
+    const auto id = parts_.node.vm().bulk().word(process + parts_.id.offset);
+    return id ? parts_.pids.owner_id(*id) : std::nullopt;
 }
 
 Result<std::optional<beam::ProcessView>> ProcessStacks::decode(
@@ -158,16 +406,6 @@ ProcessIdentity ProcessStacks::identity(const beam::ProcessView& process, bool w
     return who;
 }
 
-/// A walk that meets code that was loaded since: reads which modules there are, and walks again.
-Result<StackFrames> ProcessStacks::walk(const std::function<Result<StackFrames>()>& once) {
-    auto frames = once();
-    if (frames || frames.error().code != ErrorCode::kImplausible) {
-        return frames;
-    }
-    RETURN_IF_ERROR(parts_.node.refresh_code());
-    return once();
-}
-
 Result<StackTry> ProcessStacks::shown(const beam::ProcessView& process, StackProof proof,
                                       Result<StackFrames> frames, ProcessIdentity identity) {
     if (!frames) {
@@ -197,114 +435,21 @@ Result<StackTry> ProcessStacks::shown(const beam::ProcessView& process, StackPro
     return StackTry{.stack = std::move(stack)};
 }
 
-Result<StackTry> ProcessStacks::at_rest(const beam::IdSlot& slot, bool stopped) {
-    ASSIGN_OR_RETURN(const auto first, parts_.proof.read(slot.address, before_));
-    if (!first) {
-        return missed(StackMiss::kExiting);
-    }
-    const auto busy = miss_of(parts_.proof.busy(before_));
-    if (busy != StackMiss::kNone && !(stopped && busy == StackMiss::kLocked)) {
-        return missed(busy);
-    }
-    ASSIGN_OR_RETURN(const auto process, decode(slot, before_.structure));
-    if (!process) {
-        return missed(StackMiss::kExiting);
-    }
-    if (process->stack.begin == 0) {
-        return missed(StackMiss::kTorn, process->void_detail);
-    }
-    words_.resize(std::min(process->stack.words(), kMostWords));
-    const auto read = parts_.node.vm().bulk().read(process->stack.begin,
-                                                   std::as_writable_bytes(std::span(words_)));
-    if (!read) {
-        return ends_all(read.error()) ? Result<StackTry>(std::unexpected(read.error()))
-                                      : missed(StackMiss::kChanged);
-    }
-    read_ahead(*process);
-    auto who = identity(*process, true);
-    parts_.node.vm().prefetched().drop();
-    if (!stopped) {
-        ASSIGN_OR_RETURN(const auto second, parts_.proof.read(slot.address, after_));
-        const auto changed =
-            second ? miss_of(parts_.proof.changed(before_, after_)) : StackMiss::kExiting;
-        if (changed != StackMiss::kNone) {
-            return missed(changed);
-        }
-    }
-    auto frames = walk([&] {
-        return walk_stack(rules_of(parts_.node), process->facts.instruction_address(),
-                          {process->stack.begin, words_, process->stack.end}, parts_.frames);
-    });
-    return shown(*process, stopped ? StackProof::kStopped : StackProof::kUnchanged,
-                 std::move(frames), std::move(who));
+std::optional<std::string> ProcessStacks::light_bif(Address scheduler) {
+    auto& memory = parts_.node.vm().bulk();
+    const auto registers = memory.word(scheduler + kRegisters);
+    const auto entry = registers ? memory.word(*registers + kExportEntry) : registers;
+    return entry ? bif_of(*entry) : std::nullopt;
 }
 
-Result<bool> ProcessStacks::is_as_read(const beam::IdSlot& slot) {
-    beam::ProcessReading now;
-    ASSIGN_OR_RETURN(const auto read, parts_.proof.read(slot.address, now));
-    return read && miss_of(parts_.proof.changed(after_, now)) == StackMiss::kNone;
-}
-
-Result<StackTry> ProcessStacks::last_pause(const beam::IdSlot& slot) {
-    ASSIGN_OR_RETURN(const auto read, parts_.proof.read(slot.address, before_));
-    if (!read) {
-        return missed(StackMiss::kExiting);
+/// A walk that meets code that was loaded since: reads which modules there are, and walks again.
+Result<StackFrames> ProcessStacks::walk(const std::function<Result<StackFrames>()>& once) {
+    auto frames = once();
+    if (frames || frames.error().code != ErrorCode::kImplausible) {
+        return frames;
     }
-    parts_.node.vm().forget();
-    ASSIGN_OR_RETURN(const auto process, decode(slot, before_.structure));
-    if (!process) {
-        return missed(StackMiss::kExiting);
-    }
-    const auto bounds = bounds_of(slot.address);
-    words_.resize(std::min(process->stack.words(), kMostWords));
-    const auto words = parts_.node.vm().bulk().read(process->stack.begin,
-                                                    std::as_writable_bytes(std::span(words_)));
-    if (!words) {
-        return ends_all(words.error()) ? Result<StackTry>(std::unexpected(words.error()))
-                                       : missed(StackMiss::kChanged);
-    }
-    if (!bounds || bounds_of(slot.address) != bounds || bounds->stop != process->stack.begin) {
-        return missed(StackMiss::kChanged);
-    }
-    auto frames = walk([&] {
-        return walk_stack(rules_of(parts_.node), process->facts.instruction_address(),
-                          {process->stack.begin, words_, process->stack.end}, parts_.frames);
-    });
-    return shown(*process, StackProof::kUnchanged, std::move(frames), identity(*process, false));
-}
-
-Result<StackTry> ProcessStacks::sampled(const Sample& sample) {
-    auto& node = parts_.node;
-    if (sample.in_kernel || !node.in_code(sample.place)) {
-        return missed(StackMiss::kRunning);
-    }
-    const auto slot = slot_of(sample.at(Register::kR13));
-    if (!slot) {
-        return missed(StackMiss::kExiting);
-    }
-    ASSIGN_OR_RETURN(const auto read, parts_.proof.read(slot->address, before_));
-    const beam::StructView view(before_.structure);
-    const auto top = sample.at(Register::kRsp);
-    // Elsewhere it is the thread's own stack, in the middle of a call of native code; or a
-    // collection has moved the process's since.
-    if (!read || top % 8 != 0 || top < view.get(parts_.heap) || top >= view.get(parts_.hend)) {
-        return missed(StackMiss::kRunning);
-    }
-    node.vm().forget();
-    ASSIGN_OR_RETURN(const auto process, decode(*slot, before_.structure));
-    if (!process) {
-        return missed(StackMiss::kExiting);
-    }
-    words_.resize(sample.stack.size() / 8);
-    std::ranges::copy(sample.stack.first(words_.size() * 8),
-                      std::as_writable_bytes(std::span(words_)).begin());
-    const auto bottom = view.get(parts_.hend);
-    const auto inside = std::min<std::uint64_t>(words_.size(), (bottom - top) / 8);
-    words_.resize(inside);
-    auto frames = walk(
-        [&] { return walk_interrupted(node, sample.place, {top, words_, bottom}, parts_.frames); });
-    // What is under the key of the initial call never changes; a label may.
-    return shown(*process, StackProof::kSampled, std::move(frames), identity(*process, false));
+    RETURN_IF_ERROR(parts_.node.refresh_code());
+    return once();
 }
 
 }  // namespace beamdump::sampler

@@ -263,7 +263,7 @@ class Layers(unittest.TestCase):
 
     def test_a_layout_tool_that_captures_is_refused(self):
         self.refuses("layout/src/cli/bad.cpp", "libvm/nodes/node_choice.h")
-        self.refuses("layout/src/extract/bad.cpp", "libvm/beam/vm/vm.h")
+        self.refuses("layout/src/dwarf/bad.cpp", "libvm/beam/vm/vm.h")
 
     def refuses(self, place, header):
         with tempfile.TemporaryDirectory() as root:

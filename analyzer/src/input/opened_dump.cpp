@@ -2,7 +2,7 @@
 
 #include <libdump/base/return_if_error.h>
 #include <libdump/crash/open/lazy_process_context.h>
-#include <libdump/crash/text/dump_begin.h>
+#include <libdump/crash/text/crash_dump.h>
 
 #include <fmt/format.h>
 

@@ -1,5 +1,7 @@
 #include "render/ets.h"
 
+#include "query/tables/ets_row_groups.h"
+#include "render/node/memory.h"
 #include "render/shared/json.h"
 #include "render/shared/layout.h"
 #include "render/shared/table.h"
@@ -9,6 +11,12 @@
 #include <libdump/base/return_if_error.h>
 
 #include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <string>
+#include <utility>
+#include <variant>
 
 namespace beamdump::render {
 namespace {
@@ -50,6 +58,7 @@ void write_table(JsonWriter& json, const query::EtsTableLine& table, std::uint64
     json.member("type", table.type);
     json.member("owner", table.owner);
     json.member("owner_name", table.owner_name);
+    json.member("owner_display_name", table.owner_display_name);
     json.member("heir", table.heir);
     json.member("keypos", table.keypos);
     json.member("protection", table.protection);
@@ -80,8 +89,9 @@ void ets_text(Output& output, const query::EtsListing& listing, const query::Dum
                  {"ID"},
                  {"OPTIONS", Align::kLeft, true}});
     for (const auto& line : listing.tables) {
-        const auto owner = line.owner_name ? cell(line.owner) + " " + one_line(*line.owner_name)
-                                           : cell(line.owner);
+        const auto owner = line.owner_display_name
+                               ? cell(line.owner) + " " + one_line(*line.owner_display_name)
+                               : cell(line.owner);
         const auto id =
             line.named_table.value_or(false) && !line.id ? std::string("-") : cell(line.id);
         table.add({marks("ets.name", cell(line.name)), marks("ets.type", cell(line.type)),
@@ -146,6 +156,62 @@ std::vector<std::string> missing_rows(const query::EtsRowCounts& counts) {
     return texts;
 }
 
+constexpr std::string_view kSampleNote = "evenly spread over the table";
+
+std::string words_text(const query::RowGroup& group) {
+    const auto words = std::ranges::find_if(group.sums, [](const query::Cell& sum) {
+        return std::holds_alternative<std::uint64_t>(sum);
+    });
+    return words == group.sums.end() ? "?" : count_text(std::get<std::uint64_t>(*words));
+}
+
+/// What the rows are like, as a sample of them tells.
+void print_sample(Output& output, const query::EtsRowSample& sample, const Marks& marks) {
+    print_title(output, fmt::format("Groups of a sample of {}, {}", counted(sample.rows, "row"),
+                                    kSampleNote));
+    for (const auto& groups : sample.groups) {
+        std::string title(groups.by);
+        std::ranges::transform(title, title.begin(),
+                               [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+        Table table({{std::move(title), Align::kLeft, true},
+                     {"IN SAMPLE", Align::kRight},
+                     {"SHARE", Align::kRight},
+                     {"WORDS", Align::kRight}});
+        for (const auto& group : groups.largest) {
+            table.add({marks("ets.rows", one_line(query::cell_text(group.values.front()))),
+                       count_text(group.count), part_share_text(group.count, sample.rows),
+                       marks("ets.rows", words_text(group))});
+        }
+        table.print(output, "  ");
+        if (groups.largest.size() < groups.count) {
+            output.print("  and {} more\n", count_text(groups.count - groups.largest.size()));
+        }
+        output.write("\n");
+    }
+    output.write("--group-by shape, key or size counts all rows\n");
+}
+
+void write_sample(JsonWriter& json, const query::EtsRowSample& sample) {
+    json.begin_object("sample");
+    json.member("rows", sample.rows);
+    json.member("chosen", kSampleNote);
+    for (const auto& groups : sample.groups) {
+        json.begin_object(fmt::format("by_{}", groups.by));
+        json.member("group_count", groups.count);
+        write_objects(json, "groups", groups.largest, [&](const query::RowGroup& group) {
+            json.member(groups.by, query::cell_text(group.values.front()));
+            json.member("count", group.count);
+            for (const auto& sum : group.sums) {
+                if (const auto* words = std::get_if<std::uint64_t>(&sum)) {
+                    json.member("words", *words);
+                }
+            }
+        });
+        json.end_object();
+    }
+    json.end_object();
+}
+
 }  // namespace
 
 Result<void> ets_rows_text(Output& output, query::EtsRowListing& listing,
@@ -162,6 +228,12 @@ Result<void> ets_rows_text(Output& output, query::EtsRowListing& listing,
     output.print("\n");
     for (const auto& text : missing_rows(counts)) {
         output.print("{}\n", text);
+    }
+    // The rows that can be read are shown even where others cannot.
+    if (const auto sample = query::sample_ets_rows(listing); !sample) {
+        output.print("no sample of the rows: {}\n", one_line(sample.error().message));
+    } else if (*sample) {
+        print_sample(output, **sample, marks);
     }
     std::uint64_t shown = 0;
     RETURN_IF_ERROR(listing.each([&](const query::EtsRowLine& row) {
@@ -202,6 +274,9 @@ Result<void> ets_rows_json(Output& output, query::EtsRowListing& listing,
     json.member("cut_off", counts.cut_off);
     json.member("gone", counts.gone);
     json.end_object();
+    if (const auto sample = query::sample_ets_rows(listing); sample && *sample) {
+        write_sample(json, **sample);
+    }
     json.begin_array("rows");
     RETURN_IF_ERROR(listing.each([&](const query::EtsRowLine& row) {
         json.begin_object();

@@ -30,6 +30,7 @@ void write_senders(JsonWriter& json, const query::SenderHistogram& histogram) {
     write_objects(json, "senders", histogram.senders, [&json](const query::SenderCount& sender) {
         json.member("sender", sender.name);
         json.member("registered_name", sender.registered_name);
+        json.member("display_name", sender.display_name);
         json.member("told_by", query::sender_source_text(sender.source));
         json.member("count", sender.count);
     });

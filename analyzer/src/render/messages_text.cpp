@@ -69,8 +69,7 @@ void print_senders(Output& output, const query::SenderHistogram& histogram, cons
             rest += sender.count;
             continue;
         }
-        const std::string name =
-            sender.registered_name ? " " + one_line(*sender.registered_name) : "";
+        const std::string name = sender.display_name ? " " + one_line(*sender.display_name) : "";
         add(sender.count, marks("senders", one_line(sender.name)) + name,
             std::string(query::sender_source_text(sender.source)));
     }

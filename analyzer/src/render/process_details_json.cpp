@@ -42,11 +42,13 @@ void write_relations(JsonWriter& json, const query::ProcessDetails& details) {
     write_list(json, "links", details.links, [&json](const query::LinkLine& line) {
         json.member("kind", line.kind);
         json.member("other", line.other);
+        json.member("display_name", line.display_name);
         json.member("unlinking", line.unlinking);
     });
     const auto write_monitor = [&json](const query::MonitorLine& line) {
         json.member("kind", line.kind);
         json.member("other", line.other);
+        json.member("display_name", line.display_name);
         json.member("reference", line.reference);
     };
     write_list(json, "monitors", details.monitors, write_monitor);

@@ -83,10 +83,16 @@ void print_list(Output& output, std::string_view title,
     }
 }
 
+/// The other process of a link or monitor, with what tables call it.
+template <typename Line>
+std::string other_process(const Line& line) {
+    return one_line(line.display_name ? line.other + " " + *line.display_name : line.other);
+}
+
 void print_monitors(Output& output, std::string_view title, std::string_view name,
                     const query::Excerpt<query::MonitorLine>& list, const Marks& marks) {
     print_list(output, title, list, {{""}, {""}, {""}}, [&](const query::MonitorLine& line) {
-        return std::vector{marks(name, line.kind), marks(name, one_line(line.other)),
+        return std::vector{marks(name, line.kind), marks(name, other_process(line)),
                            marks({name, "reference"}, line.reference.value_or(""))};
     });
 }
@@ -151,7 +157,7 @@ void print_lists(Output& output, const query::ProcessDetails& details, const Mar
     print_list(output, "Links", details.links, {{""}, {""}, {""}},
                [&](const query::LinkLine& line) {
                    return std::vector<std::string>{marks("links", line.kind),
-                                                   marks("links", one_line(line.other)),
+                                                   marks("links", other_process(line)),
                                                    line.unlinking ? "unlinking" : ""};
                });
     print_monitors(output, "Monitors", "monitors", details.monitors, marks);

@@ -65,13 +65,9 @@ std::string status_cell(const query::ProcessLine& line) {
 }  // namespace
 
 std::string process_name(const query::ProcessLine& line, const Marks& marks) {
-    if (line.registered_name) {
-        return marks("registered_name", one_line(*line.registered_name));
-    }
-    if (line.translated_initial_call) {
-        return marks("translated_initial_call", one_line(*line.translated_initial_call));
-    }
-    return marks("initial_call", one_line(line.initial_call.value_or(std::string(kAbsentCell))));
+    const auto name = query::shown_name(line);
+    return name ? marks(name->value, one_line(name->text))
+                : marks("initial_call", std::string(kAbsentCell));
 }
 
 void print_memory_notice(Output& output, const query::DumpFacts& facts, std::string_view which) {

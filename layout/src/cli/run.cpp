@@ -1,11 +1,16 @@
 #include "cli/run.h"
 
-#include "cli/check_command.h"
-#include "cli/extract_command.h"
-#include "diff/layout_diff.h"
+#include "dwarf/extract.h"
+#include "file/layout_diff.h"
+#include "file/layout_file.h"
+#include "file/text_file.h"
 
 #include <libdump/base/error.h>
+#include <libdump/base/return_if_error.h>
 #include <libdump/base/terminal_text.h>
+#include <libvm/fit/layout_text.h>
+#include <libvm/target/core/core_target.h>
+#include <libvm/target/live_target.h>
 #include <manual/fitted_help.h>
 #include <manual/generate.h>
 #include <manual/usage_error.h>
@@ -14,9 +19,202 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
+#include <charconv>
+#include <filesystem>
+#include <optional>
+#include <ostream>
+#include <string>
 
 namespace beamdump::layout {
 namespace {
+
+struct ExtractOptions {
+    std::string program;    ///< built with -g
+    std::string constants;  ///< layout/constants.c compiled with its flags; may be empty
+    std::string like;       ///< a layout whose names are added; may be empty
+    std::string names;      ///< instead of the built-in layout/names.json; may be empty
+    std::string release;    ///< if the constants do not have it
+    std::string source;     ///< the release's exact version and package
+    std::string output;
+};
+
+Result<Names> wanted_names(const ExtractOptions& options) {
+    auto names = options.names.empty() ? builtin_names() : read_names(options.names);
+    if (names && !options.like.empty()) {
+        ASSIGN_OR_RETURN(const auto like, read_layout(options.like));
+        add_names_of(like, *names);
+    }
+    return names;
+}
+
+Result<std::string> release_of(const ExtractOptions& options, const ConstantsObject& constants) {
+    const auto* told = find(constants.texts, "otp_release");
+    if (told != nullptr && !options.release.empty() && *told != options.release) {
+        return fail(ErrorCode::kUsage, fmt::format("{} is of OTP {}, not {}", options.constants,
+                                                   *told, options.release));
+    }
+    const auto& release = told != nullptr ? *told : options.release;
+    if (release.empty() ||
+        !std::ranges::all_of(release, [](char c) { return c >= '0' && c <= '9'; })) {
+        return fail(ErrorCode::kUsage,
+                    "unknown release: give --constants, or --release with its number");
+    }
+    return release;
+}
+
+std::string source_of(const ExtractOptions& options, const DebugTypes& types,
+                      const ConstantsObject& constants, std::string_view release) {
+    auto text = options.source.empty() ? fmt::format("Erlang/OTP {}", release) : options.source;
+    if (const auto* erts = find(constants.texts, "erts_version")) {
+        text += fmt::format(", erts {}", *erts);
+    }
+    text += fmt::format(", {}", types.machine());
+    if (const auto* flavor = find(constants.texts, "flavor")) {
+        text += fmt::format(", {}", *flavor);
+    }
+    return text + fmt::format("; by beamdump-layout from the DWARF of a build by {}{}",
+                              types.compiler(),
+                              constants.constants.empty() ? "" : ", constants from its headers");
+}
+
+/// Writes the layout to options.output, and one line to `err` for each name that the release lacks.
+Result<void> extract_to_file(const ExtractOptions& options, std::ostream& err) {
+    ASSIGN_OR_RETURN(const auto names, wanted_names(options));
+    ConstantsObject constants;
+    if (!options.constants.empty()) {
+        ASSIGN_OR_RETURN(auto read, read_constants(options.constants));
+        constants = std::move(read);
+    }
+    ASSIGN_OR_RETURN(const auto release, release_of(options, constants));
+    ASSIGN_OR_RETURN(const auto types, DebugTypes::open(options.program));
+    auto extracted = extract(types, constants, names);
+    if (!extracted) {
+        return wrap(options.program, extracted.error());
+    }
+    if (extracted->structs.empty()) {
+        return fail(ErrorCode::kNotABeam,
+                    fmt::format("{} has none of the runtime's structures: is it an Erlang "
+                                "emulator?",
+                                options.program));
+    }
+    for (const auto& line : extracted->missing) {
+        err << one_line(line) << '\n';
+    }
+    LayoutFile layout;
+    layout.name = fmt::format("otp-{}", release);
+    layout.otp_release = release;
+    layout.word_bytes = types.word_bytes();
+    layout.source = source_of(options, types, constants, release);
+    if (!extracted->constants.empty()) {
+        layout.constants_source = names.constants_source;
+    }
+    layout.constants = std::move(extracted->constants);
+    layout.structs = std::move(extracted->structs);
+    return write_text(options.output, layout_json(layout));
+}
+
+struct CheckOptions {
+    std::string target;      ///< a process id, or else the path of an ELF core
+    std::string layout;      ///< a file; empty: the built-in layout of the node's release
+    std::string executable;  ///< of a core, if it is not at the path in the core
+};
+
+/// Only digits are a process id; a core with such a name is ./1234.
+std::optional<pid_t> process_id(const std::string& text) {
+    pid_t pid = 0;
+    const auto* end = text.data() + text.size();
+    const auto parsed = std::from_chars(text.data(), end, pid);
+    return parsed.ec == std::errc() && parsed.ptr == end && pid > 0 ? std::optional(pid)
+                                                                    : std::nullopt;
+}
+
+/// The opened target.
+struct Subject {
+    fit::OpenTarget open;
+    std::string incomplete{};  ///< how much of a core is missing, if any
+};
+
+Result<Subject> open_core(const CheckOptions& options) {
+    std::optional<std::filesystem::path> executable;
+    if (!options.executable.empty()) {
+        executable = options.executable;
+    }
+    ASSIGN_OR_RETURN(const auto core, target::CoreTarget::open(options.target, executable));
+    const auto again = [path = options.target, executable] {
+        return target::CoreTarget::open(path, executable);
+    };
+    return Subject{again, core->incomplete()};
+}
+
+Result<Subject> open_subject(const CheckOptions& options) {
+    const auto pid = process_id(options.target);
+    if (!pid) {
+        return open_core(options);
+    }
+    if (!options.executable.empty()) {
+        return fail(ErrorCode::kUsage,
+                    "--exe needs a core: the executable of a running node is known");
+    }
+    RETURN_IF_ERROR(target::LiveTarget::open(*pid));
+    return Subject{[pid = *pid] { return target::LiveTarget::open(pid); }};
+}
+
+Result<beam::LocateOptions> layout_of(const CheckOptions& options) {
+    beam::LocateOptions how;
+    if (options.layout.empty()) {
+        return how;
+    }
+    ASSIGN_OR_RETURN(const auto text, read_text(options.layout));
+    auto layout = beam::Layout::parse(text);
+    if (!layout) {
+        return wrap(options.layout, layout.error());
+    }
+    how.layout = std::move(*layout);
+    return how;
+}
+
+/// Whether an error is about the layout, not about reading the target.
+bool of_the_layout(ErrorCode code) {
+    return code == ErrorCode::kImplausible || code == ErrorCode::kUnsupported ||
+           code == ErrorCode::kUnmapped;
+}
+
+/// Adds the layout's name to an error without it.
+std::string refusal(const beam::LocateOptions& how, const Error& error) {
+    const bool said = !how.layout || error.message.contains("does not fit");
+    return said ? error.message
+                : fmt::format("layout {} does not fit: {}", how.layout->name(), error.message);
+}
+
+/// Checks a layout on a running node or a core, and writes the results to `out`. Returns why it
+/// does not fit; nullopt if it fits. Reads only; nothing is stopped. Fails if it could not be
+/// checked.
+Result<std::optional<std::string>> check_layout(const CheckOptions& options, std::ostream& out) {
+    ASSIGN_OR_RETURN(const auto how, layout_of(options));
+    ASSIGN_OR_RETURN(const auto subject, open_subject(options));
+    const std::atomic<bool> cancelled(false);
+    const auto checked = fit::locate_checked(subject.open, how, beam::kCheckTries, cancelled);
+    if (!checked && !subject.incomplete.empty()) {
+        return wrap(subject.incomplete, checked.error());
+    }
+    if (!checked) {
+        return of_the_layout(checked.error().code)
+                   ? Result<std::optional<std::string>>(refusal(how, checked.error()))
+                   : std::unexpected(checked.error());
+    }
+    const auto fit =
+        fit::probe_layout(*checked, subject.open, how, [](std::size_t, std::size_t) {}, cancelled);
+    if (!fit) {
+        return std::unexpected(fit.error());
+    }
+    out << fmt::format("OTP {} (ERTS {}), {}: {}\n", one_line(fit->otp_release),
+                       one_line(fit->erts_version), fit->jit ? "JIT" : "interpreter",
+                       one_line(options.target))
+        << fit::layout_text(*fit) << "  Noticed:\n"
+        << fit::fields_text(fit->fields.seen) << std::flush;
+    return std::nullopt;
+}
 
 constexpr int kDone = 0;
 constexpr int kDifferent = 1;

@@ -1,7 +1,6 @@
 #include <libdump/base/return_if_error.h>
 #include <libdump/base/system_error.h>
 #include <libdump/base/write_all.h>
-#include <libdump/crash/cache/cache_choice.h>
 #include <libdump/crash/cache/cache_directory.h>
 
 #include <fmt/format.h>
@@ -22,6 +21,7 @@
 #include <utility>
 
 namespace beamdump::crash {
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -150,19 +150,6 @@ Result<CacheDirectory> CacheDirectory::open(const fs::path& path, std::uint64_t 
     return CacheDirectory(path, max_bytes);
 }
 
-std::vector<fs::path> CacheDirectory::files_of(const std::string& name) const {
-    std::vector<fs::path> found;
-    std::error_code error;
-    for (auto entry = fs::directory_iterator(path_, error); !error && entry != fs::end(entry);
-         entry.increment(error)) {
-        const auto file = entry->path().filename().string();
-        if (file.starts_with(name) && file.ends_with(kSuffix)) {
-            found.push_back(entry->path());
-        }
-    }
-    return found;
-}
-
 Result<std::uint64_t> CacheDirectory::load(const std::string& name, int into) const {
     for (const auto& path : files_of(name)) {
         const auto file = open_own(path);
@@ -211,6 +198,19 @@ Result<void> CacheDirectory::store(const std::string& name, int from, std::uint6
 
 void CacheDirectory::remove(const std::string& name) const {
     std::ranges::for_each(files_of(name), remove_file);
+}
+
+std::vector<fs::path> CacheDirectory::files_of(const std::string& name) const {
+    std::vector<fs::path> found;
+    std::error_code error;
+    for (auto entry = fs::directory_iterator(path_, error); !error && entry != fs::end(entry);
+         entry.increment(error)) {
+        const auto file = entry->path().filename().string();
+        if (file.starts_with(name) && file.ends_with(kSuffix)) {
+            found.push_back(entry->path());
+        }
+    }
+    return found;
 }
 
 /// Keeps the most recently used files, up to max_bytes_, and removes unfinished ones of an hour

@@ -10,6 +10,20 @@
 
 namespace beamdump::crash {
 
+/// Which facts of crash dumps are kept for later questions, and where.
+struct CacheChoice {
+    static constexpr std::uint64_t kDefaultLeast = std::uint64_t{64} << 20U;
+
+    /// Empty: none are kept.
+    std::filesystem::path directory;
+    /// Smaller texts are searched in less time than an entry is worth.
+    std::uint64_t least_bytes = kDefaultLeast;
+};
+
+/// The user's: `beamdump` in XDG_CACHE_HOME, if that is an absolute path, else in ~/.cache; none
+/// without HOME.
+std::filesystem::path user_cache_directory();
+
 /// A directory of files that may be removed at any time. A file's name contains the checksum of its
 /// bytes, so that a damaged or truncated file is not used. Files are written under another name and
 /// renamed, so several programs may use the directory at the same time.

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <libdump/crash/import/extend.h>
+#include <libdump/crash/import/convert.h>
 #include <libdump/model/dump.h>
 
 #include <span>

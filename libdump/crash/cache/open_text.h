@@ -1,6 +1,6 @@
 #pragma once
 
-#include <libdump/crash/cache/cache_choice.h>
+#include <libdump/crash/cache/cache_directory.h>
 #include <libdump/crash/import/convert.h>
 
 #include <memory>

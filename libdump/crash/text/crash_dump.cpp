@@ -1,7 +1,6 @@
 #include <libdump/base/file_start.h>
 #include <libdump/base/return_if_error.h>
 #include <libdump/crash/text/crash_dump.h>
-#include <libdump/crash/text/dump_begin.h>
 #include <libdump/crash/text/section_scanner.h>
 #include <libdump/crash/text/text_cursor.h>
 #include <libdump/crash/text/text_pieces.h>
@@ -14,6 +13,7 @@
 #include <utility>
 
 namespace beamdump::crash {
+
 namespace {
 
 constexpr std::string_view kFirstTag = "erl_crash_dump";
@@ -71,22 +71,25 @@ std::optional<std::uint64_t> otp_release(std::string_view system_version) {
                                         : decimal(system_version.substr(at + kKey.size()));
 }
 
-}  // namespace
+constexpr std::uint64_t kBinaryMemory = 96;  // about, as while the text is scanned
+constexpr int kBinariesOfARecord = 2048;
 
-std::optional<std::uint64_t> CrashDump::parse_owner(std::string_view pid) {
-    if (!pid.starts_with("<0.")) {
-        return std::nullopt;
-    }
-    pid.remove_prefix(3);
-    const auto dot = pid.find('.');
-    const auto number = decimal(pid.substr(0, dot));
-    const auto serial = dot == std::string_view::npos ? std::nullopt : decimal(pid.substr(dot + 1));
-    constexpr std::uint64_t kMax = 0xFFFF'FFFF;
-    if (!number || !serial || *number > kMax || *serial > kMax) {
-        return std::nullopt;
-    }
-    return format::owner_id_of(*number, *serial);
+records::CrashSpan saved(const Span& span) {
+    records::CrashSpan into;
+    into.set_begin(span.begin);
+    into.set_bytes(span.end - span.begin);
+    return into;
 }
+
+std::unexpected<Error> bad_index(std::string_view what) {
+    return fail(ErrorCode::kCorrupt,
+                fmt::format("the index kept of a crash dump does not fit its text: {}", what));
+}
+
+constexpr std::string_view kFirstLine = "=erl_crash_dump";
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+
+}  // namespace
 
 Result<CrashDump> CrashDump::open(const std::filesystem::path& path, const Progress& progress,
                                   const HeaderSeen& header_seen, const InputLimits& limits) {
@@ -101,6 +104,149 @@ Result<CrashDump> CrashDump::open(TextSource text, std::unique_ptr<Budget> budge
     RETURN_IF_ERROR(dump.check_begin());
     RETURN_IF_ERROR(dump.scan(progress, header_seen));
     return dump;
+}
+
+Result<void> CrashDump::save(const std::function<Result<void>(records::CrashIndex&)>& take) const {
+    records::CrashIndex page;
+    *page.mutable_header() = saved(header_lines_);
+    const auto keep = [](const std::optional<Span>& span, auto&& into) {
+        if (span) {
+            *into() = saved(*span);
+        }
+    };
+    keep(literals_, [&page] { return page.mutable_literals(); });
+    keep(memory_, [&page] { return page.mutable_memory(); });
+    keep(atom_table_, [&page] { return page.mutable_atom_table(); });
+    keep(loaded_modules_, [&page] { return page.mutable_loaded_modules(); });
+    keep(persistent_terms_, [&page] { return page.mutable_persistent_terms(); });
+    page.set_node_name(node_name_);
+    page.set_cut_off(cut_off_);
+    page.set_version(header_.version);
+    page.set_elixir(has_elixir_);
+    if (next_dump_) {
+        page.set_next_dump(*next_dump_);
+    }
+    if (const auto modules = counts_.find("mod"); modules != counts_.end()) {
+        page.set_modules(modules->second);
+    }
+    page.set_binaries(binaries_.size());
+    for (const auto& [address, lines] : binaries_) {
+        if (page.binary_begin_size() == kBinariesOfARecord) {
+            RETURN_IF_ERROR(take(page));
+            page.Clear();
+        }
+        page.add_binary_address(address);
+        page.add_binary_begin(lines.begin);
+        page.add_binary_bytes(lines.end - lines.begin);
+    }
+    return take(page);
+}
+
+Result<CrashDump> CrashDump::restore(TextSource text, std::unique_ptr<Budget> budget,
+                                     std::span<const records::CrashIndex> index) {
+    CrashDump dump(std::move(text), std::move(budget));
+    RETURN_IF_ERROR(dump.check_begin());
+    if (index.empty()) {
+        return bad_index("it is empty");
+    }
+    RETURN_IF_ERROR(dump.restore_whole(index.front()));
+    for (const auto& page : index) {
+        RETURN_IF_ERROR(dump.restore_binaries(page));
+    }
+    if (dump.binaries_.size() != index.front().binaries()) {
+        return bad_index("binaries are missing");
+    }
+    return dump;
+}
+
+records::CrashPlaces CrashDump::places_of(const ProcessSections& process) {
+    records::CrashPlaces places;
+    *places.mutable_facts() = saved(process.facts);
+    const auto keep = [](const std::optional<Span>& span, auto&& into) {
+        if (span) {
+            *into() = saved(*span);
+        }
+    };
+    keep(process.messages, [&places] { return places.mutable_messages(); });
+    keep(process.dictionary, [&places] { return places.mutable_dictionary(); });
+    keep(process.stack, [&places] { return places.mutable_stack(); });
+    keep(process.heap, [&places] { return places.mutable_heap(); });
+    return places;
+}
+
+Result<ProcessSections> CrashDump::sections_at(std::uint64_t owner_id,
+                                               const records::CrashPlaces& places) const {
+    ProcessSections process;
+    process.owner_id = owner_id;
+    ASSIGN_OR_RETURN(process.facts, span_of(places.facts()));
+    struct Kept {
+        bool there = false;
+        const records::CrashSpan& span;
+        std::optional<Span>& into;
+    };
+    for (const auto& [there, span, into] :
+         {Kept{places.has_messages(), places.messages(), process.messages},
+          Kept{places.has_dictionary(), places.dictionary(), process.dictionary},
+          Kept{places.has_stack(), places.stack(), process.stack},
+          Kept{places.has_heap(), places.heap(), process.heap}}) {
+        if (there) {
+            ASSIGN_OR_RETURN(into, span_of(span));
+        }
+    }
+    return process;
+}
+
+const Span* CrashDump::binary(std::uint64_t address) const {
+    const auto found =
+        std::ranges::lower_bound(binaries_, address, {}, &std::pair<std::uint64_t, Span>::first);
+    return found == binaries_.end() || found->first != address ? nullptr : &found->second;
+}
+
+std::vector<std::string> CrashDump::notes() const {
+    std::vector<std::string> notes;
+    constexpr std::uint64_t kByteOrderMark = 3;
+    if (begin_ > kByteOrderMark) {
+        notes.push_back(fmt::format(
+            "the crash dump begins at byte {} of the text: what is before it is passed over",
+            begin_));
+    }
+    if (next_dump_) {
+        // `tail` counts from 1.
+        notes.push_back(fmt::format(
+            "the text has another crash dump, from byte {} on, and only the first one is read; "
+            "tail -c +{} makes a file of the other",
+            *next_dump_, *next_dump_ + 1));
+    }
+    if (const auto version = text_version(header_.version); version && *version > kNewestVersion) {
+        notes.push_back(fmt::format(
+            "the text of the crash dump has version {}, which is newer than {}.{}, the last one "
+            "known: what it prints differently is missing or wrong in the answer",
+            header_.version.substr(0, kMostShownVersion), kNewestVersion.first,
+            kNewestVersion.second));
+    }
+    if (const auto release = otp_release(header_.system_version);
+        release && *release > kNewestRelease) {
+        notes.push_back(fmt::format(
+            "the crash dump is of Erlang/OTP {}, and {} is the last release known: sizes of "
+            "objects are taken to be those of {}",
+            *release, kNewestRelease, kNewestRelease));
+    }
+    return notes;
+}
+
+std::optional<std::uint64_t> CrashDump::parse_owner(std::string_view pid) {
+    if (!pid.starts_with("<0.")) {
+        return std::nullopt;
+    }
+    pid.remove_prefix(3);
+    const auto dot = pid.find('.');
+    const auto number = decimal(pid.substr(0, dot));
+    const auto serial = dot == std::string_view::npos ? std::nullopt : decimal(pid.substr(dot + 1));
+    constexpr std::uint64_t kMax = 0xFFFF'FFFF;
+    if (!number || !serial || *number > kMax || *serial > kMax) {
+        return std::nullopt;
+    }
+    return format::owner_id_of(*number, *serial);
 }
 
 /// Where it begins, and whether its sections can be told; which line ends it has.
@@ -174,44 +320,42 @@ Result<void> CrashDump::scan(const Progress& progress, const HeaderSeen& header_
     return {};
 }
 
-const Span* CrashDump::binary(std::uint64_t address) const {
-    const auto found =
-        std::ranges::lower_bound(binaries_, address, {}, &std::pair<std::uint64_t, Span>::first);
-    return found == binaries_.end() || found->first != address ? nullptr : &found->second;
-}
-
-ProcessSections& CrashDump::process(std::string_view pid) {
-    const auto owner = parse_owner(pid).value_or(~std::uint64_t{0});
-    const auto [found, made] = by_owner_.try_emplace(owner, processes_.size());
-    if (made) {
-        processes_.emplace_back().owner_id = owner;
-        budget_->use_memory(kProcessMemory);
-    }
-    return processes_[found->second];
-}
-
-/// Whether it is a section of a process.
-bool CrashDump::add_of_process(std::string_view tag, std::string_view argument, Span lines) {
-    if (!tag.starts_with("proc")) {
-        return false;
-    }
-    auto member = tag == "proc_stack"        ? &ProcessSections::stack
-                  : tag == "proc_heap"       ? &ProcessSections::heap
-                  : tag == "proc_messages"   ? &ProcessSections::messages
-                  : tag == "proc_dictionary" ? &ProcessSections::dictionary
-                                             : nullptr;
-    if (tag != "proc" && member == nullptr) {
-        return false;
-    }
-    if (parse_owner(argument)) {
-        auto& owner = process(argument);
-        if (member == nullptr) {
-            owner.facts = lines;
-        } else {
-            owner.*member = lines;
+Result<void> CrashDump::read_header(Span lines) {
+    header_lines_ = lines;
+    TextCursor text(text_, lines.begin, lines.end);
+    header_.date = text.take_line(kLongestLine);
+    std::string* last = nullptr;
+    while (!text.at_end()) {
+        const auto line = text.take_line(kLongestLine);
+        const auto value = [&line](std::string_view key) {
+            return line.starts_with(key) ? std::optional(line.substr(key.size())) : std::nullopt;
+        };
+        if (const auto slogan = value("Slogan: ")) {
+            header_.slogan = *slogan;
+            last = &header_.slogan;
+        } else if (const auto system = value("System version: ")) {
+            header_.system_version = *system;
+            last = nullptr;
+        } else if (const auto atoms = value("Atoms: ")) {
+            header_.atoms = decimal(*atoms);
+            last = nullptr;
+        } else if (const auto taints = value("Taints: ")) {
+            header_.taints = *taints;
+            last = nullptr;
+        } else if (const auto thread = value("Calling Thread: ")) {
+            header_.calling_thread = *thread;
+            last = nullptr;
+        } else if (last != nullptr) {
+            // A slogan may have more than one line.
+            *last += '\n' + line;
+            budget_->use_memory(2 * (line.size() + 1));
+            if (budget_->memory_exceeded()) {
+                break;
+            }
         }
     }
-    return true;
+    split_slogan(header_);
+    return text.error() ? Result<void>(std::unexpected(*text.error())) : Result<void>();
 }
 
 void CrashDump::add(const Section& section) {
@@ -275,74 +419,112 @@ void CrashDump::add(const Section& section) {
     }
 }
 
-std::vector<std::string> CrashDump::notes() const {
-    std::vector<std::string> notes;
-    constexpr std::uint64_t kByteOrderMark = 3;
-    if (begin_ > kByteOrderMark) {
-        notes.push_back(fmt::format(
-            "the crash dump begins at byte {} of the text: what is before it is passed over",
-            begin_));
+Result<Span> CrashDump::span_of(const records::CrashSpan& span) const {
+    if (span.begin() > text_.size() || span.bytes() > text_.size() - span.begin()) {
+        return bad_index("a section reaches beyond its end");
     }
-    if (next_dump_) {
-        // `tail` counts from 1.
-        notes.push_back(fmt::format(
-            "the text has another crash dump, from byte {} on, and only the first one is read; "
-            "tail -c +{} makes a file of the other",
-            *next_dump_, *next_dump_ + 1));
-    }
-    if (const auto version = text_version(header_.version); version && *version > kNewestVersion) {
-        notes.push_back(fmt::format(
-            "the text of the crash dump has version {}, which is newer than {}.{}, the last one "
-            "known: what it prints differently is missing or wrong in the answer",
-            header_.version.substr(0, kMostShownVersion), kNewestVersion.first,
-            kNewestVersion.second));
-    }
-    if (const auto release = otp_release(header_.system_version);
-        release && *release > kNewestRelease) {
-        notes.push_back(fmt::format(
-            "the crash dump is of Erlang/OTP {}, and {} is the last release known: sizes of "
-            "objects are taken to be those of {}",
-            *release, kNewestRelease, kNewestRelease));
-    }
-    return notes;
+    return Span{span.begin(), span.begin() + span.bytes()};
 }
 
-Result<void> CrashDump::read_header(Span lines) {
-    header_lines_ = lines;
-    TextCursor text(text_, lines.begin, lines.end);
-    header_.date = text.take_line(kLongestLine);
-    std::string* last = nullptr;
-    while (!text.at_end()) {
-        const auto line = text.take_line(kLongestLine);
-        const auto value = [&line](std::string_view key) {
-            return line.starts_with(key) ? std::optional(line.substr(key.size())) : std::nullopt;
-        };
-        if (const auto slogan = value("Slogan: ")) {
-            header_.slogan = *slogan;
-            last = &header_.slogan;
-        } else if (const auto system = value("System version: ")) {
-            header_.system_version = *system;
-            last = nullptr;
-        } else if (const auto atoms = value("Atoms: ")) {
-            header_.atoms = decimal(*atoms);
-            last = nullptr;
-        } else if (const auto taints = value("Taints: ")) {
-            header_.taints = *taints;
-            last = nullptr;
-        } else if (const auto thread = value("Calling Thread: ")) {
-            header_.calling_thread = *thread;
-            last = nullptr;
-        } else if (last != nullptr) {
-            // A slogan may have more than one line.
-            *last += '\n' + line;
-            budget_->use_memory(2 * (line.size() + 1));
-            if (budget_->memory_exceeded()) {
-                break;
-            }
+Result<void> CrashDump::restore_whole(const records::CrashIndex& head) {
+    ASSIGN_OR_RETURN(const auto lines, span_of(head.header()));
+    header_.version = head.version();
+    RETURN_IF_ERROR(read_header(lines));
+    struct Kept {
+        bool there = false;
+        const records::CrashSpan& span;
+        std::optional<Span>& into;
+    };
+    for (const auto& [there, span, into] :
+         {Kept{head.has_literals(), head.literals(), literals_},
+          Kept{head.has_memory(), head.memory(), memory_},
+          Kept{head.has_atom_table(), head.atom_table(), atom_table_},
+          Kept{head.has_loaded_modules(), head.loaded_modules(), loaded_modules_},
+          Kept{head.has_persistent_terms(), head.persistent_terms(), persistent_terms_}}) {
+        if (there) {
+            ASSIGN_OR_RETURN(into, span_of(span));
         }
     }
-    split_slogan(header_);
-    return text.error() ? Result<void>(std::unexpected(*text.error())) : Result<void>();
+    node_name_ = head.node_name();
+    cut_off_ = head.cut_off();
+    has_elixir_ = head.elixir();
+    if (head.has_next_dump()) {
+        if (head.next_dump() > text_.size()) {
+            return bad_index("another dump begins beyond its end");
+        }
+        next_dump_ = head.next_dump();
+    }
+    if (head.has_modules()) {
+        counts_.emplace("mod", head.modules());
+    }
+    return {};
+}
+
+Result<void> CrashDump::restore_binaries(const records::CrashIndex& page) {
+    const auto count = page.binary_address_size();
+    if (page.binary_begin_size() != count || page.binary_bytes_size() != count) {
+        return bad_index("its binaries have no places");
+    }
+    for (int at = 0; at < count; ++at) {
+        records::CrashSpan span;
+        span.set_begin(page.binary_begin(at));
+        span.set_bytes(page.binary_bytes(at));
+        ASSIGN_OR_RETURN(const auto lines, span_of(span));
+        const auto address = page.binary_address(at);
+        if (!binaries_.empty() && address < binaries_.back().first) {
+            return bad_index("its binaries are not in order");
+        }
+        binaries_.emplace_back(address, lines);
+        budget_->use_memory(kBinaryMemory);
+    }
+    return budget_->check_memory();
+}
+
+/// Whether it is a section of a process.
+bool CrashDump::add_of_process(std::string_view tag, std::string_view argument, Span lines) {
+    if (!tag.starts_with("proc")) {
+        return false;
+    }
+    auto member = tag == "proc_stack"        ? &ProcessSections::stack
+                  : tag == "proc_heap"       ? &ProcessSections::heap
+                  : tag == "proc_messages"   ? &ProcessSections::messages
+                  : tag == "proc_dictionary" ? &ProcessSections::dictionary
+                                             : nullptr;
+    if (tag != "proc" && member == nullptr) {
+        return false;
+    }
+    if (parse_owner(argument)) {
+        auto& owner = process(argument);
+        if (member == nullptr) {
+            owner.facts = lines;
+        } else {
+            owner.*member = lines;
+        }
+    }
+    return true;
+}
+
+ProcessSections& CrashDump::process(std::string_view pid) {
+    const auto owner = parse_owner(pid).value_or(~std::uint64_t{0});
+    const auto [found, made] = by_owner_.try_emplace(owner, processes_.size());
+    if (made) {
+        processes_.emplace_back().owner_id = owner;
+        budget_->use_memory(kProcessMemory);
+    }
+    return processes_[found->second];
+}
+
+std::optional<std::size_t> find_dump_begin(std::string_view front) {
+    const std::size_t mark = front.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0;
+    for (auto at = front.find(kFirstLine, mark); at != std::string_view::npos;
+         at = front.find(kFirstLine, at + 1)) {
+        const auto after = front.substr(at + kFirstLine.size(), 1);
+        if ((at == mark || front[at - 1] == '\n') &&
+            (after.empty() || std::string_view(":\r\n").contains(after.front()))) {
+            return at;
+        }
+    }
+    return std::nullopt;
 }
 
 }  // namespace beamdump::crash

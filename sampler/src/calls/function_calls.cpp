@@ -1,11 +1,10 @@
 #include "calls/function_calls.h"
 
-#include "calls/breakpoint_cost.h"
-#include "calls/call_counts.h"
 #include "calls/word_windows.h"
 
 #include <libdump/base/return_if_error.h>
 #include <libdump/base/terminal_text.h>
+#include <libsample/events/thread_event.h>
 #include <libsample/profile/call_windows.h>
 #include <libvm/target/process/clock.h>
 
@@ -14,9 +13,44 @@
 #include <algorithm>
 #include <cstring>
 #include <set>
+#include <unistd.h>
 
 namespace beamdump::sampler {
 namespace {
+
+constexpr int kCalls = 200;
+constexpr int kRounds = 5;
+constexpr std::uint64_t kNoSamples = std::uint64_t{1} << 40U;
+
+/// Is called, and does nothing that could be left out.
+[[gnu::noinline]] void counted_call() {
+    asm volatile("");
+}
+
+/// The time that a thread of this machine takes for a call that is counted by a breakpoint:
+/// measured on a function of this program. Errors as ThreadEvent::open().
+Result<std::chrono::nanoseconds> breakpoint_cost() {
+    ASSIGN_OR_RETURN(auto event,
+                     ThreadEvent::open(
+                         ::gettid(), {.period = kNoSamples,
+                                      .breakpoint = reinterpret_cast<std::uintptr_t>(&counted_call),
+                                      .off = true,
+                                      .wakes = false,
+                                      .stack_bytes = 8,
+                                      .ring_pages = 1}));
+    // The least of a few rounds: others may have been interrupted.
+    auto least = std::chrono::nanoseconds::max();
+    RETURN_IF_ERROR(event.switch_on());
+    for (int round = 0; round < kRounds; ++round) {
+        const auto began = std::chrono::steady_clock::now();
+        for (int call = 0; call < kCalls; ++call) {
+            counted_call();
+        }
+        least = std::min<std::chrono::nanoseconds>(least, std::chrono::steady_clock::now() - began);
+    }
+    RETURN_IF_ERROR(event.switch_off());
+    return least / kCalls;
+}
 
 using Clock = std::chrono::steady_clock;
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "calls/call_words.h"
+#include "calls/measured_calls.h"
 
 #include <libsample/node/observed_node.h>
 

@@ -1,7 +1,7 @@
 #include "calls/word_windows.h"
 
 #include <libdump/base/return_if_error.h>
-#include <libsample/profile/random_moment.h>
+#include <libsample/profile/call_windows.h>
 
 #include <algorithm>
 #include <cstring>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "calls/call_words.h"
+#include "calls/measured_calls.h"
 #include "calls/named_function.h"
 
 #include <libsample/profile/node_events.h>

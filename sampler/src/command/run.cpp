@@ -1,25 +1,76 @@
 #include "command/run.h"
 
 #include "command/options.h"
-#include "command/run_top.h"
-#include "show/alloc_text.h"
-#include "show/function_calls_text.h"
-#include "show/stacks_text.h"
-#include "show/waits_text.h"
+#include "screen/top_screen.h"
+#include "show/alloc.h"
+#include "show/function_calls.h"
+#include "show/stacks.h"
+#include "show/top.h"
+#include "show/waits.h"
 
 #include <libdump/base/return_if_error.h>
 #include <libdump/base/terminal_text.h>
 #include <libdump/profile/profile_text.h>
+#include <libsample/node/observed_node.h>
 #include <libsample/node/perf_map.h>
 #include <libvm/nodes/locate_options.h>
 #include <libvm/nodes/node_choice.h>
-#include <program/process.h>
 #include <program/start.h>
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <atomic>
+#include <thread>
+#include <unistd.h>
+
 namespace beamdump::sampler {
 namespace {
+
+constexpr std::chrono::milliseconds kLongestSleep{20};
+
+void wait(std::chrono::milliseconds time, const std::atomic<bool>& cancelled) {
+    const auto end = std::chrono::steady_clock::now() + time;
+    while (!cancelled && std::chrono::steady_clock::now() < end) {
+        std::this_thread::sleep_for(std::min(time, kLongestSleep));
+    }
+}
+
+Result<void> write_lines(ObservedNode& node, const TopSettings& settings, bool json, Output& output,
+                         const std::atomic<bool>& cancelled) {
+    ASSIGN_OR_RETURN(auto reader, TopReader::open(node, cancelled));
+    for (std::uint64_t shown = 0; !settings.count || shown < *settings.count; ++shown) {
+        wait(settings.interval, cancelled);
+        if (cancelled) {
+            break;
+        }
+        ASSIGN_OR_RETURN(const auto report, reader.refresh(settings.options, cancelled));
+        if (json) {
+            top_json(output, report);
+        } else {
+            output.fit_terminal();
+            top_text(output, report);
+        }
+        output.flush();
+        if (!output.ok()) {
+            return std::unexpected(*output.error());
+        }
+    }
+    return {};
+}
+
+/// Shows a node again and again: on a screen if standard output and input are a terminal and
+/// neither JSON nor a number of refreshes is asked for. Ended by a signal it is done.
+Result<void> run_top(ObservedNode& node, const TopSettings& settings, bool json,
+                     program::Streams& streams, const std::atomic<bool>& cancelled) {
+    DescriptorOutput output(streams.out_descriptor, "standard output");
+    const bool screen =
+        output.is_terminal() && ::isatty(STDIN_FILENO) == 1 && !json && !settings.count;
+    auto outcome = screen ? top_screen(node, settings.options, settings.interval, cancelled)
+                          : write_lines(node, settings, json, output, cancelled);
+    // A signal during a reading ends it with an error, which is none.
+    return cancelled ? Result<void>() : outcome;
+}
 
 using program::kDone;
 using program::kIncomplete;

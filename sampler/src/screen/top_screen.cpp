@@ -1,7 +1,7 @@
 #include "screen/top_screen.h"
 
 #include "screen/terminal.h"
-#include "show/top_text.h"
+#include "show/top.h"
 
 #include <libdump/base/return_if_error.h>
 #include <libdump/base/terminal_text.h>

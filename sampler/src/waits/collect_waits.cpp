@@ -1,8 +1,8 @@
 #include "waits/collect_waits.h"
 
-#include "waits/unmoved.h"
-
 #include <libdump/base/return_if_error.h>
+#include <libsample/node/observed_node.h>
+#include <libvm/beam/processes/process_proof.h>
 #include <libvm/beam/tables/id_table.h>
 #include <libvm/target/process/clock.h>
 
@@ -10,11 +10,137 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <functional>
+#include <optional>
+#include <span>
 #include <thread>
+#include <unordered_map>
+#include <vector>
 
 namespace beamdump::sampler {
 namespace {
+
+/// What a process has at a moment and that running changes: the reductions that it has used
+/// (`reds`, added up when it is scheduled out, erts_schedule(), erl_process.c, OTP 25 to 29), where
+/// it is, and its stack's and heap's tops. A run that uses no reduction and ends where it began
+/// leaves all as it was, and is not seen.
+struct RunMark {
+    std::uint64_t id = 0;  ///< the word of its pid, with the serial number
+    std::uint64_t reds = 0, place = 0, stop = 0, htop = 0;
+    bool operator==(const RunMark&) const = default;
+};
+
+/// Follows which processes have not run since when. Memory: at most 120 bytes for each of
+/// kMostProcesses.
+class Unmoved {
+  public:
+    static constexpr std::size_t kMostProcesses = std::size_t{1} << 21U;
+
+    static Result<Unmoved> open(ObservedNode& node);
+
+    /// The marks of processes at this moment, in their order; nothing for those that run, collect,
+    /// or have ended.
+    Result<std::vector<std::optional<RunMark>>> read(std::span<const beam::IdSlot> slots);
+
+    /// Begins a reading of all processes; what the last one did not have is forgotten.
+    void begin();
+    /// A process in this reading, at `now_ns` of the monotonic clock. It is not followed if there
+    /// are too many already.
+    void see(std::uint32_t slot, const std::optional<RunMark>& mark, std::int64_t now_ns);
+    /// Since when a process is known to have this mark; nothing: it was not seen with it.
+    [[nodiscard]] std::optional<std::int64_t> since(std::uint32_t slot, const RunMark& mark) const;
+    /// Processes of the last reading that are not followed.
+    [[nodiscard]] std::uint64_t not_followed() const { return not_followed_; }
+
+  private:
+    struct Seen {
+        RunMark mark{};
+        std::int64_t since_ns = 0;
+        std::uint32_t reading = 0;
+    };
+    explicit Unmoved(beam::ProcessProof proof) : proof_(std::move(proof)) {}
+
+    beam::ProcessProof proof_;
+    beam::Field id_{}, reds_{}, place_{}, stop_{}, htop_{};
+    std::unordered_map<std::uint32_t, Seen> seen_;
+    std::vector<beam::ProcessReading> readings_;  // reused
+    std::vector<Address> addresses_;              // reused
+    std::uint32_t reading_ = 0;
+    std::uint64_t not_followed_ = 0;
+};
+
+Result<Unmoved> Unmoved::open(ObservedNode& node) {
+    auto& vm = node.vm();
+    ASSIGN_OR_RETURN(auto proof, beam::ProcessProof::open(vm.layout(), vm.bulk()));
+    Unmoved unmoved(std::move(proof));
+    beam::LayoutNames names(vm.layout());
+    unmoved.id_ = names.field("Process", "common.id");
+    unmoved.reds_ = names.field("Process", "reds");
+    unmoved.place_ = names.field("Process", "i");
+    unmoved.stop_ = names.field("Process", "stop");
+    unmoved.htop_ = names.field("Process", "htop");
+    RETURN_IF_ERROR(names.outcome());
+    return unmoved;
+}
+
+Result<std::vector<std::optional<RunMark>>> Unmoved::read(std::span<const beam::IdSlot> slots) {
+    addresses_.clear();
+    std::ranges::transform(slots, std::back_inserter(addresses_), &beam::IdSlot::address);
+    readings_.resize(slots.size());
+    RETURN_IF_ERROR(proof_.read(addresses_, readings_));
+    std::vector<std::optional<RunMark>> marks;
+    marks.reserve(slots.size());
+    for (const auto& reading : readings_) {
+        const auto busy = reading.here ? proof_.busy(reading) : records::VOID_REASON_EXITING;
+        // A lock is held to send to it, too.
+        if (busy != records::VOID_REASON_NONE && busy != records::VOID_REASON_LOCKED) {
+            marks.emplace_back();
+            continue;
+        }
+        const beam::StructView view(reading.structure);
+        marks.emplace_back(RunMark{.id = view.get(id_),
+                                   .reds = view.get(reds_),
+                                   .place = view.get(place_),
+                                   .stop = view.get(stop_),
+                                   .htop = view.get(htop_)});
+    }
+    return marks;
+}
+
+void Unmoved::begin() {
+    std::erase_if(seen_, [&](const auto& entry) { return entry.second.reading != reading_; });
+    ++reading_;
+    not_followed_ = 0;
+}
+
+void Unmoved::see(std::uint32_t slot, const std::optional<RunMark>& mark, std::int64_t now_ns) {
+    if (!mark) {
+        seen_.erase(slot);
+        return;
+    }
+    const auto known = seen_.find(slot);
+    if (known == seen_.end()) {
+        if (seen_.size() >= kMostProcesses) {
+            ++not_followed_;
+            return;
+        }
+        seen_.emplace(slot, Seen{*mark, now_ns, reading_});
+        return;
+    }
+    if (known->second.mark != *mark) {
+        known->second.mark = *mark;
+        known->second.since_ns = now_ns;
+    }
+    known->second.reading = reading_;
+}
+
+std::optional<std::int64_t> Unmoved::since(std::uint32_t slot, const RunMark& mark) const {
+    const auto known = seen_.find(slot);
+    return known != seen_.end() && known->second.mark == mark
+               ? std::optional(known->second.since_ns)
+               : std::nullopt;
+}
 
 using Clock = std::chrono::steady_clock;
 

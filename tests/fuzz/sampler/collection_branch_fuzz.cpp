@@ -1,7 +1,7 @@
 // Looks in arbitrary machine code for the branch to the collection after a BIF: what is found is in
 // the code, and moves with it.
 
-#include "alloc/collection_places.h"
+#include "alloc/collection_events.h"
 
 #include <cstddef>
 #include <cstdint>

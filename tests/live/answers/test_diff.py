@@ -26,8 +26,8 @@ LEAKS = {
 }
 
 # What an export holds of a node (docs/diff.md), by its --detail; it never has who holds binaries.
-FACTS = {"memory", "ets_tables", "ets_names", "atoms", "modules", "ports"}
-PROCESSES = FACTS | {"processes", "groups", "mailboxes"}  # without shapes of messages
+FACTS = {"memory", "ets_tables", "ets_names", "atoms", "modules", "ports", "sockets"}
+PROCESSES = FACTS | {"processes", "registered_names", "groups", "mailboxes"}  # without shapes of messages
 STACKS = PROCESSES | {"binaries"}
 
 # A comparison of two dumps of a node with 300,000 processes may take 512 MiB. A part of the processes

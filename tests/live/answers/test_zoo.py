@@ -125,6 +125,17 @@ class Zoo(unittest.TestCase):
                 self.assertLess(ended.peak_kib,
                                 MOST_KIB + LEVELS // 10 * MOST_BYTES_PER_LEVEL // 1024)
 
+    def test_lists_name_unregistered_processes_by_their_labels(self):
+        lines = {line["pid"]: line for line in
+                 tools.analyze_json("processes", self.dump, "--limit", "0")["processes"]}
+        labelled = {pid: process["label"] for pid, process in self.told.items()
+                    if process.get("label") and not process.get("registered_name")}
+        self.assertGreater(len(labelled), 0)
+        self.assertEqual({pid: lines[pid].get("label") for pid in labelled}, labelled)
+        shown = tools.expect(tools.analyze("processes", self.dump, "--limit", "0"), 0).output
+        for pid, label in labelled.items():
+            self.assertRegex(shown, rf"(?m)^{re.escape(pid)} +{re.escape(label)}  ")
+
     def test_a_sensitive_process_is_withheld(self):
         ended = tools.expect(tools.analyze("backtrace", self.dump, "zoo_sensitive"), 3)
         self.assertEqual(ended.output, "")

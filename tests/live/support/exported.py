@@ -26,8 +26,9 @@ LISTS = {
     "allocator": (("allocators",), "allocators", {}),
     "resident": (("memory",), "resident_parts", {}),
 }
-# Only in the command's answer.
-LEFT_OUT = {"memory_words", "figures"}
+# Only in the command's answer; an export has no names from dictionaries.
+LEFT_OUT = {"memory_words", "figures", "label", "process_name", "owner_display_name",
+            "receiver_display_name", "process_display_name"}
 # An export of a crash dump at --detail stacks reads all heaps and so may know more names.
 NAMED_BY_HEAPS = ("atom", "atom_group", "module")
 

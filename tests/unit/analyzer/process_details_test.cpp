@@ -50,10 +50,10 @@ Current stacktrace (2)
   demo:loop/2  demo.erl:12
 
 Links (1)
-  process  <0.1.0>
+  process  <0.1.0> alpha
 
 Monitors (1)
-  process  <0.2.0>  #Ref<0.9.8.7>
+  process  <0.2.0> 'Needs Quotes'  #Ref<0.9.8.7>
 
 Dictionary (1)
   loop  42

@@ -1,4 +1,4 @@
-#include "diff/layout_diff.h"
+#include "file/layout_diff.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

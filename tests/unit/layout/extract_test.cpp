@@ -1,4 +1,4 @@
-#include "extract/extract.h"
+#include "dwarf/extract.h"
 
 #include "c_fixture.h"
 

@@ -1,4 +1,4 @@
-#include "diff/layout_diff.h"
+#include "file/layout_diff.h"
 #include "file/layout_file.h"
 #include "file/names.h"
 

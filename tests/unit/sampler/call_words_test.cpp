@@ -1,6 +1,4 @@
-#include "calls/call_words.h"
-
-#include "calls/call_counts.h"
+#include "calls/measured_calls.h"
 #include "calls/named_function.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "alloc/collection_places.h"
+#include "alloc/collection_events.h"
 
 #include <gtest/gtest.h>
 

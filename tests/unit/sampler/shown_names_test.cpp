@@ -1,5 +1,5 @@
 // Names of a node in what the sampler writes for a terminal.
-#include "show/stacks_text.h"
+#include "show/stacks.h"
 
 #include <libsample/node/perf_map.h>
 

@@ -4,7 +4,7 @@
 #include <libdump/base/decimal.h>
 #include <libdump/base/return_if_error.h>
 #include <libdump/base/system_error.h>
-#include <program/duration.h>
+#include <program/command_line.h>
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>

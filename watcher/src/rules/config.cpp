@@ -3,7 +3,7 @@
 #include <libdump/base/byte_amount.h>
 #include <libdump/base/return_if_error.h>
 #include <libdump/base/system_error.h>
-#include <program/duration.h>
+#include <program/command_line.h>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -2,7 +2,7 @@
 
 #include <libdump/base/byte_amount.h>
 #include <libdump/base/decimal.h>
-#include <program/duration.h>
+#include <program/command_line.h>
 
 #include <fmt/format.h>
 

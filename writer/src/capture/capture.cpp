@@ -1,10 +1,10 @@
 #include "capture/capture.h"
 
-#include "capture/layout_doubts.h"
 #include "capture/modes/at_rest.h"
 #include "capture/modes/live.h"
 #include "capture/modes/snapshot.h"
 #include "capture/modes/stops.h"
+#include "capture/node_capture.h"
 
 #include <libdump/base/return_if_error.h>
 #include <libdump/base/system_error.h>

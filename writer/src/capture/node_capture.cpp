@@ -1,6 +1,6 @@
 #include "capture/node_capture.h"
 
-#include "capture/activity/warnings.h"
+#include "capture/activity_capture.h"
 
 #include <libdump/base/return_if_error.h>
 #include <libdump/profile/sample_pages.h>
@@ -10,10 +10,10 @@
 #include <libvm/beam/processes/translated_call.h>
 #include <libvm/beam/tables/id_table.h>
 #include <libvm/beam/tables/literal_sweep.h>
-#include <libvm/beam/tables/node_tables.h>
 #include <libvm/target/process/clock.h>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <functional>
@@ -40,6 +40,22 @@ Result<std::vector<memory::AddressRange>> literal_parts(beam::Vm& vm, memory::Ad
 }
 
 }  // namespace
+
+std::optional<std::string> LayoutDoubts::sentence(const std::string& release,
+                                                  const beam::Layout& layout) const {
+    if (unverified_fields.empty() && left_out.empty()) {
+        return std::nullopt;
+    }
+    return fmt::format(
+        "no layout for OTP {}: read with {}{}; {} fields unverified, and their values are marked{}",
+        release, layout.name(),
+        inferred_from.empty()
+            ? std::string()
+            : fmt::format(", inferred from {}", fmt::join(inferred_from, " and ")),
+        unverified_fields.size(),
+        left_out.empty() ? std::string()
+                         : fmt::format("; left out: {}", fmt::join(left_out, ", ")));
+}
 
 Result<void> NodeCapture::capture_record(const CaptureOptions& options, const LayoutDoubts& doubts,
                                          std::int64_t started_us,

@@ -3,18 +3,89 @@
 #include "capture/capture.h"
 #include "capture/copy/binary_store.h"
 #include "capture/copy/run_writer.h"
-#include "capture/layout_doubts.h"
 #include "capture/secrets/cookie.h"
-#include "capture/tables/table_pages.h"
 
+#include <libdump/base/return_if_error.h>
+#include <libdump/write/append.h>
+#include <libvm/beam/layout/layout.h>
 #include <libvm/beam/tables/code_lookup.h>
+#include <libvm/beam/tables/node_tables.h>
 
+#include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 namespace beamdump::capture {
+
+/// What is not known for certain of a layout that was not made for the node's release; nothing,
+/// where it was.
+struct LayoutDoubts {
+    std::vector<std::string> unverified_fields;  ///< "Process.reds": no check can see them
+    std::vector<std::string> inferred_from;      ///< "otp-27"
+    std::vector<std::string> left_out;           ///< parts of which nothing is read
+
+    /// The same in words, if there is anything to say.
+    [[nodiscard]] std::optional<std::string> sentence(const std::string& release,
+                                                      const beam::Layout& layout) const;
+};
+
+/// Writes the pages of small tables of the node, and again those of tables that changed since. A
+/// table is read once more to find that out: it may be too large to be held.
+class TablePages {
+  public:
+    template <typename Page>
+    using Read = std::function<Result<void>(const beam::TakePage<Page>&)>;
+
+    /// `offsets` gets those of a table that was read to its end.
+    template <typename Page>
+    Result<void> write(DumpWriter& writer, format::RecordKind kind, const Read<Page>& read,
+                       google::protobuf::RepeatedField<std::uint64_t>& offsets) {
+        std::size_t print = 0;
+        const auto add = [&print](const Page& page) {
+            print = print * 31 + std::hash<std::string>()(page.SerializeAsString());
+        };
+        const auto known = prints_.find(kind);
+        if (known != prints_.end()) {
+            RETURN_IF_ERROR(read([&](const Page& page) -> Result<void> {
+                add(page);
+                return {};
+            }));
+            if (std::exchange(print, 0) == known->second) {
+                return {};
+            }
+        }
+        google::protobuf::RepeatedField<std::uint64_t> written;
+        RETURN_IF_ERROR(read([&](const Page& page) -> Result<void> {
+            add(page);
+            return append_noted(writer, kind, page, written);
+        }));
+        prints_[kind] = print;
+        offsets.MergeFrom(written);
+        return {};
+    }
+
+    /// Of a table that is held as a whole.
+    template <typename Page>
+    static Read<Page> held(Result<std::vector<Page>> pages) {
+        return [pages = std::move(pages)](const beam::TakePage<Page>& take) -> Result<void> {
+            if (!pages) {
+                return std::unexpected(pages.error());
+            }
+            for (const auto& page : *pages) {
+                RETURN_IF_ERROR(take(page));
+            }
+            return {};
+        };
+    }
+
+  private:
+    std::map<format::RecordKind, std::size_t> prints_;
+};
 
 /// Writes what belongs to the node as a whole: Capture and Node records, atoms, code, tables,
 /// literals. Fills in the trailer's references.

@@ -1,23 +1,60 @@
 #include "capture/session.h"
 
-#include "capture/activity/distribution.h"
-#include "capture/activity/schedulers.h"
-#include "capture/activity/timers.h"
-#include "capture/carrier_capture.h"
+#include "capture/activity_capture.h"
 #include "capture/memory_capture.h"
-#include "capture/redaction.h"
 #include "capture/tables/persistent_capture.h"
 
+#include <libdump/base/error.h>
 #include <libdump/base/return_if_error.h>
+#include <libdump/redact/redactor.h>
+#include <libdump/write/record_limits.h>
+#include <libvm/beam/tables/modules.h>
 #include <libvm/beam/tables/node_tables.h>
+#include <libvm/beam/vm/vm.h>
 #include <libvm/target/process/clock.h>
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <vector>
 
 namespace beamdump::capture {
 namespace {
+
+/// Tells a redactor where the target's memory is, as the mappings were last read. Null: nothing.
+void note_memory(beam::Vm& vm, redact::Redactor* redactor) {
+    if (redactor == nullptr) {
+        return;
+    }
+    for (const auto& mapping : vm.target().mappings().all()) {
+        redactor->memory_at(mapping.range.begin, mapping.range.end);
+    }
+}
+
+/// Tells a redactor which atoms name modules and functions, which have to be known before the atoms
+/// are written. A module whose functions cannot be read keeps its own name only. Null: nothing.
+Result<void> note_code(beam::Vm& vm, const std::vector<beam::ModuleCode>& modules,
+                       redact::Redactor* redactor) {
+    if (redactor == nullptr) {
+        return {};
+    }
+    ASSIGN_OR_RETURN(auto reader, beam::ModuleReader::open(vm));
+    for (const auto& code : modules) {
+        redactor->code_atom(code.name_atom);
+        const auto record = reader.module(code);
+        for (std::uint32_t first = 0; record && first < record->function_count();
+             first += limits::kFunctionsOfAPage) {
+            const auto page = reader.functions(code, first, limits::kFunctionsOfAPage);
+            if (!page) {
+                break;
+            }
+            for (const auto atom : page->name_atom()) {
+                redactor->code_atom(atom);
+            }
+        }
+    }
+    return {};
+}
 
 /// Size of the smallest member of a chain: a heap fragment's header, a link.
 constexpr std::uint64_t kSmallestMemberBytes = 40;

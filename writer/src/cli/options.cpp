@@ -6,8 +6,6 @@
 #include <manual/fitted_help.h>
 #include <manual/generate.h>
 #include <program/command_line.h>
-#include <program/duration.h>
-#include <program/number_check.h>
 
 #include <CLI/CLI.hpp>
 #include <fmt/chrono.h>

@@ -10,7 +10,6 @@
 #include <libdump/base/amount_text.h>
 #include <libdump/base/return_if_error.h>
 #include <libdump/base/terminal_text.h>
-#include <program/process.h>
 #include <program/start.h>
 
 #include <fmt/format.h>

@@ -79,6 +79,7 @@ class ProcessesCommand final : public Command {
         choice.other_sections = query_.columns.has(query::ProcessColumn::kEts);
         ASSIGN_OR_RETURN(auto dump, invocation.open(dump_, choice));
         ReadingProgress progress(invocation, "reading processes");
+        query_.names = true;
         if (query_.sort == query::ProcessSort::kBinaries) {
             query_.progress = progress.callback();
         }

@@ -1,6 +1,7 @@
 #include "query/activity/known_processes.h"
 
 #include "query/node/process_line.h"
+#include "query/process/process_names.h"
 
 #include <libdump/base/return_if_error.h>
 #include <libdump/format/process_name.h>
@@ -9,6 +10,8 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
+#include <span>
 #include <utility>
 
 namespace beamdump::query {
@@ -50,6 +53,27 @@ std::optional<bool> KnownProcesses::is_missing(std::uint64_t owner_id) const {
 std::optional<bool> KnownProcesses::is_missing(std::string_view pid) const {
     const auto owner_id = parse_pid(pid);
     return owner_id ? is_missing(*owner_id) : std::nullopt;
+}
+
+Result<void> name_processes(Dump& dump, RowList& list, std::size_t pid_column,
+                            std::size_t name_column) {
+    return list.derive([&](std::span<Row* const> rows) -> Result<void> {
+        std::set<std::uint64_t> owners;
+        for (const Row* row : rows) {
+            if (const auto owner = parse_pid(cell_text((*row)[pid_column]))) {
+                owners.insert(*owner);
+            }
+        }
+        ASSIGN_OR_RETURN(const auto names, ProcessNames(dump).of(owners));
+        for (Row* row : rows) {
+            const auto owner = parse_pid(cell_text((*row)[pid_column]));
+            const auto name = owner ? names.find(*owner) : names.end();
+            if (name != names.end()) {
+                (*row)[name_column] = name->second;
+            }
+        }
+        return {};
+    });
 }
 
 }  // namespace beamdump::query

@@ -35,4 +35,9 @@ class KnownProcesses {
     std::unordered_map<std::string, std::string> name_of_;
 };
 
+/// Fills a derived column with the names that tables show (shown_name()) of the processes whose
+/// pids are in another column.
+Result<void> name_processes(Dump& dump, RowList& list, std::size_t pid_column,
+                            std::size_t name_column);
+
 }  // namespace beamdump::query

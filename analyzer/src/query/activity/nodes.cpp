@@ -26,6 +26,7 @@ struct Node {
         kState,
         kController,
         kName,
+        kDisplayName,
         kQueue,
         kBusy,
         kSuspended,
@@ -43,7 +44,8 @@ constexpr std::array<Column, Node::kPlaces> kNodeColumns = {
      {"type", "TYPE"},
      {"state", "STATE"},
      {"controller", "CONTROLLER"},
-     {"name", "NAME", ColumnKind::kText, true},
+     {"name", ""},
+     {"controller_display_name", "NAME", ColumnKind::kText, true, true},
      {"queue", "QUEUE", ColumnKind::kBytes},
      {"busy", "BUSY", ColumnKind::kFlag},
      {"suspended", "SUSPENDED", ColumnKind::kCount},
@@ -189,6 +191,7 @@ Result<RowList> list_nodes(Dump& dump, const std::string& file, const RowQuery& 
     } else {
         RETURN_IF_ERROR(visit_entries(dump, [&](const auto& entry) { add(row_of(dump, entry)); }));
     }
+    RETURN_IF_ERROR(name_processes(dump, list, Node::kController, Node::kDisplayName));
     return list;
 }
 

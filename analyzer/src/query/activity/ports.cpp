@@ -24,6 +24,7 @@ enum Place : std::uint8_t {
     kDriver,
     kConnected,
     kOwner,
+    kOwnerDisplayName,
     kRegisteredName,
     kInput,
     kOutput,
@@ -36,20 +37,22 @@ enum Place : std::uint8_t {
     kPlaces
 };
 
-constexpr std::array<Column, kPlaces> kColumns = {{{"port", "PORT"},
-                                                   {"name", "NAME", ColumnKind::kText, true},
-                                                   {"driver", "DRIVER"},
-                                                   {"connected", "CONNECTED"},
-                                                   {"owner", "OWNER", ColumnKind::kText, true},
-                                                   {"registered_name", ""},
-                                                   {"input", "INPUT", ColumnKind::kBytes},
-                                                   {"output", "OUTPUT", ColumnKind::kBytes},
-                                                   {"queue", "QUEUE", ColumnKind::kBytes},
-                                                   {"os_pid", "OS PID", ColumnKind::kId},
-                                                   {"busy", "BUSY", ColumnKind::kFlag},
-                                                   {"distribution", "", ColumnKind::kFlag},
-                                                   {"closing", "", ColumnKind::kFlag},
-                                                   {"orphaned", "", ColumnKind::kFlag}}};
+constexpr std::array<Column, kPlaces> kColumns = {
+    {{"port", "PORT"},
+     {"name", "NAME", ColumnKind::kText, true},
+     {"driver", "DRIVER"},
+     {"connected", "CONNECTED"},
+     {"owner", ""},
+     {"owner_display_name", "OWNER", ColumnKind::kText, true, true},
+     {"registered_name", ""},
+     {"input", "INPUT", ColumnKind::kBytes},
+     {"output", "OUTPUT", ColumnKind::kBytes},
+     {"queue", "QUEUE", ColumnKind::kBytes},
+     {"os_pid", "OS PID", ColumnKind::kId},
+     {"busy", "BUSY", ColumnKind::kFlag},
+     {"distribution", "", ColumnKind::kFlag},
+     {"closing", "", ColumnKind::kFlag},
+     {"orphaned", "", ColumnKind::kFlag}}};
 
 Row row_of(Dump& dump, const records::Port& port) {
     Row row(kPlaces);
@@ -160,6 +163,7 @@ Result<void> visit_rows(Dump& dump, const std::string& file,
 Result<RowList> list_ports(Dump& dump, const std::string& file, const RowQuery& query) {
     ASSIGN_OR_RETURN(auto list, RowList::make(kColumns, query));
     RETURN_IF_ERROR(visit_rows(dump, file, [&](Row row) { list.add(std::move(row)); }));
+    RETURN_IF_ERROR(name_processes(dump, list, kConnected, kOwnerDisplayName));
     return list;
 }
 

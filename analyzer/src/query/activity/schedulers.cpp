@@ -18,13 +18,16 @@ namespace beamdump::query {
 
 namespace {
 
-constexpr std::array<Column, 13> kSchedulerColumns = {
+constexpr std::size_t kProcessPlace = 4;
+constexpr std::size_t kDisplayNamePlace = 6;
+constexpr std::array<Column, 14> kSchedulerColumns = {
     {{"kind", "KIND"},
      {"scheduler", "SCHEDULER", ColumnKind::kId},
      {"state", "STATE"},
      {"online", "", ColumnKind::kFlag},
      {"process", "PROCESS"},
-     {"name", "NAME", ColumnKind::kText, true},
+     {"name", ""},
+     {"process_display_name", "NAME", ColumnKind::kText, true, true},
      {"port", "PORT"},
      {"queue", "QUEUE", ColumnKind::kCountIfAny},
      {"max", "MAX", ColumnKind::kCountIfAny},
@@ -287,12 +290,19 @@ Result<std::vector<SchedulerLine>> of_records(Dump& dump) {
 }
 
 Row row_of(const SchedulerLine& line, const KnownProcesses& known) {
-    return {line.kind,          cell(line.scheduler),
-            cell(line.state),   cell(line.online),
-            cell(line.process), line.process ? known.name_of(*line.process) : Cell(),
-            cell(line.port),    cell(line.queue),
-            cell(line.max),     cell(line.high),
-            cell(line.normal),  cell(line.low),
+    return {line.kind,
+            cell(line.scheduler),
+            cell(line.state),
+            cell(line.online),
+            cell(line.process),
+            line.process ? known.name_of(*line.process) : Cell(),
+            Cell(),  // its display name
+            cell(line.port),
+            cell(line.queue),
+            cell(line.max),
+            cell(line.high),
+            cell(line.normal),
+            cell(line.low),
             cell(line.ports)};
 }
 
@@ -313,6 +323,7 @@ Result<RowList> list_schedulers(Dump& dump, const std::string& file, const RowQu
     for (const auto& line : lines) {
         list.add(row_of(line, known));
     }
+    RETURN_IF_ERROR(name_processes(dump, list, kProcessPlace, kDisplayNamePlace));
     return list;
 }
 

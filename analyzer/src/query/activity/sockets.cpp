@@ -26,6 +26,7 @@ enum SocketPlace : std::uint8_t {
     kSocketPort,
     kSocketConnected,
     kSocketOwner,
+    kSocketOwnerDisplayName,
     kSocketInode,
     kSocketPlaces
 };
@@ -41,7 +42,8 @@ constexpr std::array<Column, kSocketPlaces> kSocketColumns = {
      {"waiting", "WAITING", ColumnKind::kCountIfAny},
      {"port", "PORT"},
      {"connected", "CONNECTED"},
-     {"owner", "OWNER", ColumnKind::kText, true},
+     {"owner", ""},
+     {"owner_display_name", "OWNER", ColumnKind::kText, true, true},
      {"inode", "", ColumnKind::kId}}};
 
 /// A port of inet_drv, as texts.
@@ -113,6 +115,7 @@ Result<RowList> list_sockets(Dump& dump, const std::string& /*file*/, const RowQ
             list.add(std::move(row));
         }
     }
+    RETURN_IF_ERROR(name_processes(dump, list, kSocketConnected, kSocketOwnerDisplayName));
     return list;
 }
 

@@ -27,6 +27,7 @@ struct Timer {
         kKind,
         kReceiver,
         kName,
+        kDisplayName,
         kLeft,
         kOrphaned,
         kWords,
@@ -40,7 +41,8 @@ struct Timer {
 constexpr std::array<Column, Timer::kPlaces> kTimerColumns = {
     {{"kind", "KIND"},
      {"receiver", "RECEIVER"},
-     {"name", "NAME", ColumnKind::kText, true},
+     {"name", ""},
+     {"receiver_display_name", "NAME", ColumnKind::kText, true, true},
      {"left_ms", "LEFT MS", ColumnKind::kSpan},
      {"orphaned", "ORPHANED", ColumnKind::kFlag},
      {"message_words", "MESSAGE WORDS", ColumnKind::kCountIfAny},
@@ -177,6 +179,7 @@ std::span<const Column> timer_columns() {
 Result<RowList> list_timers(Dump& dump, const std::string& file, const RowQuery& query) {
     ASSIGN_OR_RETURN(auto list, RowList::make(kTimerColumns, query));
     RETURN_IF_ERROR(visit_timers(dump, file, [&](Row row) { list.add(std::move(row)); }));
+    RETURN_IF_ERROR(name_processes(dump, list, Timer::kReceiver, Timer::kDisplayName));
     return list;
 }
 

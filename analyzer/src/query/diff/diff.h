@@ -14,6 +14,13 @@
 
 namespace beamdump::query {
 
+/// How many things of a container appeared and went from the first dump to the last.
+struct Turnover {
+    std::string container;
+    std::uint64_t appeared = 0;
+    std::uint64_t gone = 0;
+};
+
 /// A section of a comparison.
 struct DiffSection {
     const SectionKind* kind = nullptr;
@@ -31,6 +38,9 @@ struct DiffSection {
     std::vector<ThingChange> grown_most;    ///< also those that appeared; most grown first
     std::vector<ThingChange> gone_most;     ///< largest first
     std::vector<ThingChange> changed_most;  ///< by key
+    /// Of its kind's containers with any, the largest sum first.
+    std::vector<Turnover> turnover;
+    std::uint64_t turnover_count = 0;  ///< of these, listed or not
 
     /// Whether two dumps can be compared.
     [[nodiscard]] bool compared() const { return std::ranges::count(has, true) > 1; }

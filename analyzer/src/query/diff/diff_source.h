@@ -70,6 +70,10 @@ struct SectionKind {
     std::string_view members = {};  ///< things with one key
     std::string_view appeared = "new";
     std::string_view gone = "gone";
+    std::string_view changed = "reloaded";
+    /// What its containers are called, if things that appeared and went are also counted by these.
+    /// Only within one run.
+    std::string_view turnover_by = {};
     Measure sorted_by = Measure::kSize;  ///< things that grew
     /// Its growth is also listed with that of all sections: by its size, and its members' number.
     bool ranked = false;

@@ -3,6 +3,7 @@
 #include "query/exported/exported_things.h"
 #include "query/node/process_fields.h"
 #include "query/node/process_line.h"
+#include "query/process/process_names.h"
 
 #include <libdump/base/return_if_error.h>
 #include <libdump/model/owner_id.h>
@@ -80,6 +81,7 @@ Result<std::vector<ProcessLine>> lines_at(const ComparedDump& dump,
     for (const auto& row : rows) {
         lines.push_back(process_line(*dump.dump, row));
     }
+    ProcessNames(*dump.dump).add_to(lines, rows);
     return lines;
 }
 
@@ -149,13 +151,13 @@ Result<void> describe_processes(DiffContext& context, const ThingTable& table,
         for (std::size_t i = 0; i < here.size(); ++i) {
             const ProcessLine& line = found[i];
             ThingChange& change = *here[i];
-            const auto& call =
-                line.translated_initial_call ? line.translated_initial_call : line.initial_call;
             if (context.same_run) {
-                const auto& name = line.registered_name ? line.registered_name : call;
-                change.title = change.key + (name ? " " + *name : "");
+                const auto name = shown_name(line);
+                change.title = change.key + (name ? " " + name->text : "");
                 change.add_detail("pid", line.pid);
                 change.add_detail("registered_name", line.registered_name);
+                change.add_detail("label", line.label);
+                change.add_detail("process_name", line.process_name);
             }
             change.add_detail("initial_call", line.initial_call);
             change.add_detail("translated_initial_call", line.translated_initial_call);

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <functional>
 #include <limits>
+#include <string_view>
 #include <tuple>
+#include <utility>
 
 namespace beamdump::query {
 
@@ -62,6 +64,48 @@ std::int64_t last_amount(const ThingTable& table, std::size_t thing, Measure mea
     return static_cast<std::int64_t>(
         std::min<std::uint64_t>(amount.value_or(0), std::numeric_limits<std::int64_t>::max()));
 }
+
+/// Counts by container what appeared and went.
+class TurnoverCounts {
+  public:
+    explicit TurnoverCounts(const ThingTable& table)
+        : table_(table), counts_(table.containers().size()) {}
+
+    void appeared(std::size_t thing) {
+        if (auto* of = container_of(thing)) {
+            ++of->appeared;
+        }
+    }
+    void gone(std::size_t thing) {
+        if (auto* of = container_of(thing)) {
+            ++of->gone;
+        }
+    }
+    void list(std::uint64_t limit, DiffSection& section) {
+        for (std::size_t at = 0; at < counts_.size(); ++at) {
+            counts_[at].container = table_.containers()[at];
+        }
+        std::erase_if(counts_, [](const Turnover& of) { return of.appeared + of.gone == 0; });
+        std::ranges::sort(counts_, [](const Turnover& a, const Turnover& b) {
+            return std::tuple(b.appeared + b.gone, std::string_view(a.container)) <
+                   std::tuple(a.appeared + a.gone, std::string_view(b.container));
+        });
+        section.turnover_count = counts_.size();
+        if (limit != 0 && counts_.size() > limit) {
+            counts_.resize(limit);
+        }
+        section.turnover = std::move(counts_);
+    }
+
+  private:
+    Turnover* container_of(std::size_t thing) {
+        const auto& container = table_.things()[thing].container;
+        return container ? &counts_[*container] : nullptr;
+    }
+
+    const ThingTable& table_;
+    std::vector<Turnover> counts_;
+};
 
 }  // namespace
 
@@ -134,6 +178,7 @@ DiffSection make_section(const DiffContext& context, const SectionKind& kind,
     RankedItems grown = largest_first(table, context.options.limit);
     RankedItems gone = largest_first(table, context.options.limit);
     RankedItems changed = largest_first(table, context.options.limit);
+    TurnoverCounts turnover(table);
     for (std::size_t thing = 0; thing < table.things().size(); ++thing) {
         const auto growth = change_of(table, thing, kind.sorted_by);
         const bool in_first = table.is_in(thing, ends.first);
@@ -148,8 +193,10 @@ DiffSection make_section(const DiffContext& context, const SectionKind& kind,
             }
         } else if (in_last && is_missing(table, thing, ends.first)) {
             ++section.appeared;
+            turnover.appeared(thing);
         } else if (in_first && is_missing(table, thing, ends.last)) {
             ++section.gone;
+            turnover.gone(thing);
             gone.add({last_amount(table, thing, kind.sorted_by), thing});
         }
         if (growth.value_or(0) > 0) {
@@ -164,6 +211,9 @@ DiffSection make_section(const DiffContext& context, const SectionKind& kind,
     list(grown, section.grown_most);
     list(gone, section.gone_most);
     list(changed, section.changed_most);
+    if (!kind.turnover_by.empty() && context.same_run) {
+        turnover.list(context.options.limit, section);
+    }
     return section;
 }
 

@@ -8,15 +8,18 @@ namespace beamdump::query {
 #define BEAMDUMP_DIFF_SOURCES(SOURCE) \
     SOURCE(memory)                    \
     SOURCE(processes)                 \
+    SOURCE(registered_names)          \
     SOURCE(groups)                    \
     SOURCE(mailboxes)                 \
     SOURCE(ets_tables)                \
     SOURCE(ets_names)                 \
+    SOURCE(persistent_terms)          \
     SOURCE(binary_holders)            \
     SOURCE(binaries)                  \
     SOURCE(atoms)                     \
     SOURCE(modules)                   \
-    SOURCE(ports)
+    SOURCE(ports)                     \
+    SOURCE(sockets)
 
 #define BEAMDUMP_DECLARE(NAME) const DiffSource& NAME##_diff_source();
 BEAMDUMP_DIFF_SOURCES(BEAMDUMP_DECLARE)

@@ -1,6 +1,7 @@
 #include "query/findings/node_facts.h"
 
 #include "query/activity/schedulers.h"
+#include "query/process/process_names.h"
 
 #include <libdump/base/amount_text.h>
 #include <libdump/base/decimal.h>
@@ -144,7 +145,7 @@ Result<const ProcessLine*> NodeFacts::calling_process() {
                 const auto row = ran ? dump_.find_process(*line.process)
                                      : fail(ErrorCode::kNotFound, std::string());
                 if (row) {
-                    *calling_process_ = process_line(dump_, *row);
+                    *calling_process_ = named_line(dump_, *row);
                 }
             }
         }
@@ -160,7 +161,7 @@ std::optional<std::string> NodeFacts::text_cut_off() const {
 
 Result<ProcessLine> NodeFacts::line(std::uint64_t row) {
     ASSIGN_OR_RETURN(const auto rows, dump_.processes().rows(std::array<std::uint64_t, 1>{row}));
-    return process_line(dump_, rows[0]);
+    return named_line(dump_, rows[0]);
 }
 
 std::string NodeFacts::command(std::string_view name,
@@ -186,16 +187,16 @@ void NodeFacts::tell_read(const ProcessesRead& read) {
 
 std::string NodeFacts::named(const std::string& process) {
     const auto row = dump_.find_process(process);
-    return row ? process_with_name(process_line(dump_, *row)) : process;
+    return row ? process_with_name(named_line(dump_, *row)) : process;
 }
 
 std::string process_with_name(const ProcessLine& line) {
-    if (line.registered_name) {
-        return fmt::format("{} ({})", *line.registered_name, line.pid);
+    const auto name = shown_name(line);
+    if (!name) {
+        return line.pid;
     }
-    const auto& call =
-        line.translated_initial_call ? line.translated_initial_call : line.initial_call;
-    return call ? fmt::format("{} ({})", line.pid, *call) : line.pid;
+    return line.registered_name ? fmt::format("{} ({})", name->text, line.pid)
+                                : fmt::format("{} ({})", line.pid, name->text);
 }
 
 std::string place_of(const ProcessLine& line) {

@@ -3,6 +3,7 @@
 #include "query/groups/group_names.h"
 #include "query/node/choice.h"
 #include "query/node/process_fields.h"
+#include "query/process/process_names.h"
 #include "query/tables/first_items.h"
 
 #include <libdump/base/return_if_error.h>
@@ -180,8 +181,10 @@ Result<ProcessGroups> process_groups(Dump& dump, const std::string& file,
     std::vector<std::uint64_t> largest(shown.size());
     std::ranges::transform(shown, largest.begin(), &Sums::largest_row);
     ASSIGN_OR_RETURN(const auto rows, dump.processes().rows(largest));
+    ProcessNames names_of_largest(dump);
     for (std::size_t i = 0; i < shown.size(); ++i) {
         shown[i].group.largest = process_line(dump, rows[i]);
+        names_of_largest.add_to(shown[i].group.largest, rows[i]);
         answer.groups.push_back(std::move(shown[i].group));
     }
     return answer;

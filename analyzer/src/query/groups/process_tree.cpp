@@ -1,6 +1,7 @@
 #include "query/groups/process_tree.h"
 
 #include "query/groups/group_names.h"
+#include "query/process/process_names.h"
 
 #include <libdump/base/return_if_error.h>
 #include <libdump/model/node_scheme.h>
@@ -271,7 +272,7 @@ class Forest {
 class Listing {
   public:
     Listing(Dump& dump, const Forest& forest, const TreeOptions& options, Budget& budget)
-        : dump_(dump), forest_(forest), options_(options), budget_(budget) {}
+        : dump_(dump), forest_(forest), options_(options), budget_(budget), names_(dump) {}
 
     Result<std::vector<TreeLine>> lines(const std::vector<std::uint32_t>& roots) {
         // What is still to be listed, the next one last.
@@ -290,6 +291,7 @@ class Listing {
                              dump_.processes().rows(std::array<std::uint64_t, 1>{entry.number}));
             lines_.push_back(
                 {entry.depth, process_line(dump_, rows[0]), forest_.sums(entry.number)});
+            names_.add_to(*lines_.back().process, rows[0]);
             push(open, forest_.children(entry.number), entry.depth + 1);
         }
         return std::move(lines_);
@@ -325,6 +327,7 @@ class Listing {
     const Forest& forest_;
     const TreeOptions& options_;
     Budget& budget_;
+    ProcessNames names_;
     std::vector<TreeLine> lines_;
 };
 

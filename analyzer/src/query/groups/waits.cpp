@@ -1,5 +1,6 @@
 #include "query/groups/waits.h"
 
+#include "query/process/process_names.h"
 #include "query/tables/first_items.h"
 #include "query/term/term_text.h"
 
@@ -281,7 +282,7 @@ Result<ProcessLine> line_of(Dump& dump, const WaitGraph& graph, std::uint64_t ow
         return line;
     }
     ASSIGN_OR_RETURN(const auto rows, dump.processes().rows(std::array<std::uint64_t, 1>{*row}));
-    return process_line(dump, rows[0]);
+    return named_line(dump, rows[0]);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "query/holders/binaries.h"
 #include "query/holders/process_sweep.h"
 #include "query/process/process_binaries.h"
+#include "query/process/process_names.h"
 #include "query/tables/first_items.h"
 
 #include <libdump/base/budget.h>
@@ -209,6 +210,7 @@ class LeakSearch {
           memory_(options.limits),
           sweep_(options.limits),
           visitor_(memory_),
+          names_(dump),
           first_(options.limit, [](const BinaryLeakLine& a, const BinaryLeakLine& b) {
               return lost(a) > lost(b);
           }) {}
@@ -226,7 +228,6 @@ class LeakSearch {
         RETURN_IF_ERROR(visit_off_heap_binaries(dump_, process, OffHeapLists::kAll, visit));
         RETURN_IF_ERROR(fits);
         BinaryLeakLine line;
-        line.owner.process = process.line;
         if (!of_crash_dump_) {
             add_kept(process.context(), kept.references, line);
             if (line.kept_bytes < kLeastKeptBytes) {
@@ -246,6 +247,8 @@ class LeakSearch {
             add_parts(line);
         }
         ++answer_.examined;
+        names_.add_to(process);
+        line.owner.process = process.line;
         return tell(std::move(line));
     }
 
@@ -373,6 +376,7 @@ class LeakSearch {
     LeakMemory memory_;
     ProcessSweep sweep_;
     PartsVisitor visitor_;
+    ProcessNames names_;
     FirstItems<BinaryLeakLine, std::function<bool(const BinaryLeakLine&, const BinaryLeakLine&)>>
         first_;
 };

@@ -1,5 +1,6 @@
 #include "query/holders/node_sweep.h"
 
+#include "query/process/process_names.h"
 #include "query/tables/ets_row_records.h"
 #include "query/tables/persistent_terms.h"
 #include "query/term/term_text.h"
@@ -39,7 +40,7 @@ Result<std::map<std::string, ProcessLine>> owners_of(Dump& dump,
             ProcessLine line;
             line.pid = *table.owner;
             if (const auto row = dump.find_process(*table.owner)) {
-                line = process_line(dump, *row);
+                line = named_line(dump, *row);
             }
             owners[*table.owner] = std::move(line);
         }

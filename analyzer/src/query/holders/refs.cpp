@@ -1,6 +1,7 @@
 #include "query/holders/refs.h"
 
 #include "query/process/process_binaries.h"
+#include "query/process/process_names.h"
 
 #include <libdump/base/return_if_error.h>
 #include <libdump/heap/largest_terms.h>
@@ -158,7 +159,8 @@ class HolderSearch {
           target_(target),
           options_(options),
           sweep_(options.limits),
-          visitor_(target, options, answer_) {}
+          visitor_(target, options, answer_),
+          names_(dump) {}
 
     Result<RefsAnswer> run() {
         ASSIGN_OR_RETURN(answer_.read, visit_processes(dump_,
@@ -206,6 +208,7 @@ class HolderSearch {
                 return {};
             }
         }
+        names_.add_to(process);
         visitor_.begin({process.line, std::nullopt, std::nullopt});
         RETURN_IF_ERROR(sweep_.run(dump_, process, visitor_));
         if (!binary) {
@@ -250,6 +253,7 @@ class HolderSearch {
     RefsAnswer answer_;
     ProcessSweep sweep_;
     TargetVisitor visitor_;
+    ProcessNames names_;
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "query/holders/search.h"
 
 #include "query/holders/pattern_match.h"
+#include "query/process/process_names.h"
 
 #include <libdump/base/return_if_error.h>
 #include <libdump/heap/largest_terms.h>
@@ -185,7 +186,9 @@ Result<SearchAnswer> search_terms(Dump& dump, const SearchOptions& options) {
     }
     SearchVisitor visitor(*test, options, answer);
     ProcessSweep sweep(options.limits);
+    ProcessNames names(dump);
     const auto visit = [&](OpenedProcess& process) -> Result<void> {
+        names.add_to(process);
         visitor.begin({process.line, std::nullopt, std::nullopt});
         RETURN_IF_ERROR(sweep.run(dump, process, visitor));
         answer.processes += visitor.found() != 0 ? 1 : 0;

@@ -1,5 +1,7 @@
 #include "query/memory/memory.h"
 
+#include "query/process/process_names.h"
+
 #include <libdump/base/return_if_error.h>
 
 #include <algorithm>
@@ -183,6 +185,7 @@ Result<Memory> memory(Dump& dump, const std::string& file, const MemoryOptions& 
     answer.code_bytes = known(totals.has_code_bytes(), totals.code_bytes());
     answer.module_instances = known(totals.has_modules(), totals.modules());
     answer.atom_count = known(totals.has_atoms(), totals.atoms());
+    ProcessNames names(dump);
     for (const auto& list : dump.trailer().top()) {
         if (list.by() != records::PROCESS_COLUMN_MEMORY_BYTES) {
             continue;
@@ -190,6 +193,7 @@ Result<Memory> memory(Dump& dump, const std::string& file, const MemoryOptions& 
         for (const auto& row : list.row()) {
             if (options.limit == 0 || answer.largest.size() < options.limit) {
                 answer.largest.push_back(process_line(dump, row));
+                names.add_to(answer.largest.back(), row);
             }
         }
     }

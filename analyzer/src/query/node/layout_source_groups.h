@@ -91,6 +91,7 @@ inline constexpr std::array kSourceGroups = std::to_array<SourceEntry>({
     {"#carriers", "@#allocators Carrier. CarrierPoolData."},
     {"#segments", "ErtsMsegAllctr. MsegCacheEntry."},
     {"#live", "@#bounds @#arguments @#dictionary @#entries @#other_roots"},
+    {"#shown_name", "@registered_name @initial_call @#dictionary"},
 });
 
 }  // namespace beamdump::query

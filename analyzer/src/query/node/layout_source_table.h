@@ -26,6 +26,7 @@ inline constexpr std::array kSourceValues = std::to_array<SourceEntry>({
     // process
     {"translated_initial_call", "@#dictionary"},
     {"label", "@#dictionary"},
+    {"process_name", "@#dictionary"},
     {"group_leader", "Process.group_leader"},
     {"parent", "Process.parent"},
     {"error_handler", "Process.psd ErtsPSD."},
@@ -164,6 +165,7 @@ inline constexpr std::array kSourceValues = std::to_array<SourceEntry>({
     {"ports.driver", "@#ports Port.drv_ptr ErtsDriver."},
     {"ports.connected", "@#ports Port.connected Port.state"},
     {"ports.owner", "@ports.connected @registered_name"},
+    {"ports.owner_display_name", "@ports.connected @#shown_name"},
     {"ports.registered_name", "@#ports Port.common.reg RegProc. @#atoms"},
     {"ports.input", "@#ports Port.bytes_in"},
     {"ports.output", "@#ports Port.bytes_out"},
@@ -178,6 +180,7 @@ inline constexpr std::array kSourceValues = std::to_array<SourceEntry>({
     {"sockets.port", "@#ports Port.drv_data"},
     {"sockets.connected", "@sockets.port @ports.connected"},
     {"sockets.owner", "@sockets.connected @registered_name"},
+    {"sockets.owner_display_name", "@sockets.connected @#shown_name"},
 
     // persistent-terms
     {"terms.key", "@#persistent"},
@@ -196,6 +199,7 @@ inline constexpr std::array kSourceValues = std::to_array<SourceEntry>({
     {"schedulers.online", "@#schedulers ErtsSchedulerData.ssi ErtsSchedulerSleep.flags"},
     {"schedulers.process", "@#schedulers ErtsSchedulerData.current_process Process.common.id"},
     {"schedulers.name", "@schedulers.process @registered_name"},
+    {"schedulers.process_display_name", "@schedulers.process @#shown_name"},
     {"schedulers.port", "@#schedulers ErtsSchedulerData.current_port Port.common.id"},
     {"schedulers.queue", "@#run_queues"},
     {"schedulers.max", "@#run_queues"},
@@ -208,6 +212,7 @@ inline constexpr std::array kSourceValues = std::to_array<SourceEntry>({
     {"timers.kind", "@#timers"},
     {"timers.receiver", "@#timers Process.common.id Port.common.id @#atoms"},
     {"timers.name", "@timers.receiver @registered_name"},
+    {"timers.receiver_display_name", "@timers.receiver @#shown_name"},
     {"timers.left_ms",
      "@#timers ErtsTimerWheel.pos ErtsTWheelTimer.timeout_pos ErtsHLTimer.timeout"},
     {"timers.orphaned", "@timers.receiver @registered_name @pid"},
@@ -222,6 +227,7 @@ inline constexpr std::array kSourceValues = std::to_array<SourceEntry>({
     {"nodes.state", "@#nodes"},
     {"nodes.controller", "@#nodes"},
     {"nodes.name", "@#nodes @registered_name"},
+    {"nodes.controller_display_name", "@#nodes @#shown_name"},
     {"nodes.queue", "@#nodes DistEntry.qsize DistEntry.total_qsize"},
     {"nodes.busy", "@#nodes DistEntry.qflgs"},
     {"nodes.suspended",
@@ -288,6 +294,8 @@ inline constexpr std::array kSourceValues = std::to_array<SourceEntry>({
     {"diff.heap_binaries.bytes", "@#live @size_bytes"},
     {"diff.ports.queue", "@ports.queue"},
     {"diff.ports.ports", "@#ports"},
+    {"diff.persistent_terms.memory", "@terms.memory"},
+    {"diff.persistent_terms.terms", "@terms.key"},
 
     // atoms and modules
     {"atoms.count", "@#tables"},

@@ -90,6 +90,7 @@ FactGroup identity(Dump& dump, const ProcessRun& run, TermPrinter& printer,
                                              ? marks.initial_call
                                              : mfa_text(dump, process.translated_initial_call()))
         .text("label", marks.label)
+        .text("process_name", marks.process_name)
         .text("group_leader", term(process.has_group_leader_word(), process.group_leader_word()))
         .text("parent", term(process.has_parent_word(), process.parent_word()))
         .text("error_handler", error_handler_text(process, printer))

@@ -12,6 +12,7 @@ namespace beamdump::query {
 struct DictionaryMarks {
     std::optional<std::string> initial_call;  ///< proc_lib:translate_initial_call/1's
     std::optional<std::string> label;         ///< proc_lib:set_label/1's
+    std::optional<std::string> process_name;  ///< RabbitMQ's
 };
 
 /// The facts of a process's structure, in groups.

@@ -3,6 +3,7 @@
 #include <libdump/format/process_row.h>
 #include <libdump/model/owner_id.h>
 #include <libdump/term/atom_text.h>
+#include <libdump/term/elixir_text.h>
 
 #include <fmt/format.h>
 
@@ -12,6 +13,29 @@ namespace {
 
 std::string named_or_numbered(const AtomText& name, std::uint32_t index) {
     return name ? quoted_atom(*name) : fmt::format("atom#{}", index);
+}
+
+/// `'Elixir.Shop.Cart'` as `Shop.Cart`, `'Elixir.Shop.Cart':init/1` as `Shop.Cart.init/1`; any
+/// other text as it is.
+std::string in_elixir(const std::string& text) {
+    const auto end = text.starts_with('\'') ? text.find('\'', 1) : std::string::npos;
+    if (end == std::string::npos) {
+        return text;
+    }
+    const auto module = text.substr(1, end - 1);
+    if (!is_elixir_alias(module)) {
+        return text;
+    }
+    if (end + 1 == text.size()) {
+        return elixir_atom(module);
+    }
+    const auto arity = text.rfind('/');
+    if (text[end + 1] != ':' || arity == std::string::npos) {
+        return text;
+    }
+    const auto function = unquoted_atom(text.substr(end + 2, arity - end - 2));
+    return fmt::format("{}.{}{}", elixir_atom(module), elixir_function(function),
+                       text.substr(arity));
 }
 
 }  // namespace
@@ -87,6 +111,28 @@ ProcessLine process_line(Dump& dump, const records::ProcessRow& row) {
     line.total_heap_words = column(records::PROCESS_COLUMN_HEAP_WORDS);
     line.stack_words = column(records::PROCESS_COLUMN_STACK_WORDS);
     return line;
+}
+
+std::optional<ShownName> shown_name(const ProcessLine& line) {
+    const auto shown = [&line](const std::string& text) {
+        return line.elixir ? in_elixir(text) : text;
+    };
+    if (line.registered_name) {
+        return ShownName{shown(*line.registered_name), "registered_name"};
+    }
+    if (line.label) {
+        return ShownName{*line.label, "label"};
+    }
+    if (line.process_name) {
+        return ShownName{*line.process_name, "process_name"};
+    }
+    if (line.translated_initial_call) {
+        return ShownName{shown(*line.translated_initial_call), "translated_initial_call"};
+    }
+    if (line.initial_call) {
+        return ShownName{shown(*line.initial_call), "initial_call"};
+    }
+    return std::nullopt;
 }
 
 }  // namespace beamdump::query

@@ -30,9 +30,26 @@ struct ProcessLine {
     std::optional<std::uint64_t> ets_bytes;
     std::optional<std::uint64_t> heap_words;      ///< the block of the young heap and the stack
     std::optional<std::uint64_t> old_heap_words;  ///< the block
+    // Of a process without a registered name, where its dictionary was read
+    // (query/process/process_names.h).
+    std::optional<std::string> label;         ///< '$process_label', as a term's text
+    std::optional<std::string> process_name;  ///< RabbitMQ's entry of that name
+    /// The node runs Elixir, and a name above is an alias of it.
+    bool elixir = false;
 };
 
 ProcessLine process_line(Dump& dump, const records::ProcessRow& row);
+
+/// What tables call a process, and the value (query/node/layout_sources.h) that it comes from.
+struct ShownName {
+    std::string text;
+    std::string_view value;
+};
+
+/// The one rule for the name of a process: its registered name, else its label, else RabbitMQ's
+/// process_name, else the initial call. Aliases of an Elixir node are as Elixir writes them:
+/// `Shop.Cart`, `Shop.Cart.init/1`.
+std::optional<ShownName> shown_name(const ProcessLine& line);
 
 /// `module:function/arity`, quoted like Erlang; nullopt unless all three are known. An atom that
 /// the dump lacks is shown by its index: `atom#123`.

@@ -2,6 +2,7 @@
 
 #include "query/node/choice.h"
 #include "query/node/process_fields.h"
+#include "query/process/process_names.h"
 
 #include <libdump/base/return_if_error.h>
 #include <libdump/format/process_row.h>
@@ -282,6 +283,9 @@ Result<std::vector<ProcessLine>> ProcessListing::next() {
     for (const auto& row : rows) {
         lines.push_back(process_line(*dump_, row));
         columns_.fill(row.owner_id(), lines.back());
+    }
+    if (names_) {
+        ProcessNames(*dump_).add_to(lines, rows);
     }
     return lines;
 }

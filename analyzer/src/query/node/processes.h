@@ -53,6 +53,7 @@ struct ProcessQuery {
     std::vector<ProcessFilter> filters;  ///< all must match
     std::uint64_t limit = 20;            ///< 0: all
     ColumnChoice columns = {};           ///< that is shown besides
+    bool names = false;                  ///< also those in dictionaries, of the processes shown
     ReadProgress progress = {};          ///< of reading processes for these columns
 };
 
@@ -82,7 +83,8 @@ class ProcessListing {
           choice_(query.columns),
           columns_(dump, query.columns, query.progress),
           columns_are_read_(query.sort == ProcessSort::kBinaries ||
-                            (query.sort == ProcessSort::kStack && is_of_crash_dump(dump))) {}
+                            (query.sort == ProcessSort::kStack && is_of_crash_dump(dump))),
+          names_(query.names) {}
 
     Result<void> read_in_advance(const ProcessQuery& query);
 
@@ -90,6 +92,7 @@ class ProcessListing {
     ColumnChoice choice_;
     ProcessColumns columns_;
     bool columns_are_read_;
+    bool names_;
     std::vector<std::uint64_t> rows_;
     std::uint64_t total_ = 0;
     std::uint64_t matching_ = 0;

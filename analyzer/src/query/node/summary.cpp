@@ -2,6 +2,7 @@
 
 #include "query/node/dump_facts.h"
 #include "query/node/time_span.h"
+#include "query/process/process_names.h"
 
 #include <libdump/base/return_if_error.h>
 #include <libdump/format/process_row.h>
@@ -149,6 +150,7 @@ std::optional<std::uint64_t> void_total(const records::Totals& totals) {
 
 std::vector<ProcessLine> top_lines(Dump& dump, records::ProcessColumnKind by) {
     std::vector<ProcessLine> lines;
+    ProcessNames names(dump);
     for (const auto& list : dump.trailer().top()) {
         if (list.by() != by) {
             continue;
@@ -159,6 +161,7 @@ std::vector<ProcessLine> top_lines(Dump& dump, records::ProcessColumnKind by) {
             }
             if (column_value(row, by).value_or(0) > 0) {
                 lines.push_back(process_line(dump, row));
+                names.add_to(lines.back(), row);
             }
         }
         break;

@@ -1,5 +1,6 @@
 #include "query/process/message_senders.h"
 
+#include "query/process/process_names.h"
 #include "query/term/term_view.h"
 
 #include <libdump/base/return_if_error.h>
@@ -11,6 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -134,18 +136,28 @@ Result<void> name_senders(Dump& dump, std::vector<SenderCount>& senders) {
     }
     constexpr std::array kColumns = {records::PROCESS_COLUMN_OWNER_ID,
                                      records::PROCESS_COLUMN_REGISTERED_NAME};
-    return dump.processes().visit(kColumns, [&](std::uint64_t, ProcessIndex::Values values) {
-        if (values[0] && values[1]) {
-            const auto known = by_pid.find(pid_text(*values[0]));
+    std::set<std::uint64_t> owners;
+    RETURN_IF_ERROR(
+        dump.processes().visit(kColumns, [&](std::uint64_t, ProcessIndex::Values values) {
+            const auto known = values[0] ? by_pid.find(pid_text(*values[0])) : by_pid.end();
             if (known != by_pid.end()) {
+                owners.insert(*values[0]);
                 for (SenderCount* sender : known->second) {
-                    sender->registered_name =
-                        atom_text(dump, static_cast<std::uint32_t>(*values[1]));
+                    if (values[1]) {
+                        sender->registered_name =
+                            atom_text(dump, static_cast<std::uint32_t>(*values[1]));
+                    }
                 }
             }
+            return true;
+        }));
+    ASSIGN_OR_RETURN(const auto names, ProcessNames(dump).of(owners));
+    for (const auto& [owner, name] : names) {
+        for (SenderCount* sender : by_pid.at(pid_text(owner))) {
+            sender->display_name = name;
         }
-        return true;
-    });
+    }
+    return {};
 }
 
 }  // namespace
@@ -182,7 +194,7 @@ Result<SenderHistogram> count_senders(Dump& dump, OpenedProcess& process,
     }
     records_read = walker.packs_read();
     for (const auto& [key, count] : counts) {
-        histogram.senders.push_back({key.first, std::nullopt, key.second, count});
+        histogram.senders.push_back({.name = key.first, .source = key.second, .count = count});
     }
     std::ranges::stable_sort(histogram.senders, std::greater(), &SenderCount::count);
     RETURN_IF_ERROR(name_senders(dump, histogram.senders));

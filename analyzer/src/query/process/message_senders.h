@@ -50,7 +50,8 @@ class MessageSenders {
 
 struct SenderCount {
     std::string name;
-    std::optional<std::string> registered_name;
+    std::optional<std::string> registered_name = {};
+    std::optional<std::string> display_name = {};  ///< shown_name()
     SenderSource source = SenderSource::kVm;
     std::uint64_t count = 0;
 };

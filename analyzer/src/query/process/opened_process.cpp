@@ -1,5 +1,7 @@
 #include "query/process/opened_process.h"
 
+#include "query/process/process_names.h"
+
 #include <libdump/base/return_if_error.h>
 #include <libdump/model/node_scheme.h>
 
@@ -53,7 +55,9 @@ Result<std::unique_ptr<OpenedProcess>> open_process(Dump& dump, std::string_view
     ASSIGN_OR_RETURN(auto run, ProcessRun::load(dump.reader(), row));
     ASSIGN_OR_RETURN(auto scheme, node_scheme(dump));
     dump.text_damage().tell_process(dump.trailer(), run.end, use == HeapUse::kWhole);
-    return std::make_unique<OpenedProcess>(dump, std::move(run), scheme);
+    auto process = std::make_unique<OpenedProcess>(dump, std::move(run), scheme);
+    ProcessNames(dump).add_to(*process);
+    return process;
 }
 
 }  // namespace beamdump::query

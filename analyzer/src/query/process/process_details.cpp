@@ -190,6 +190,8 @@ class Reading {
             marks_.initial_call = initial_call(value);
         } else if (name == "$process_label") {
             marks_.label = term_text(texts_.printer(), value, kLongestLabel).text;
+        } else if (name == "process_name") {
+            marks_.process_name = term_text(texts_.printer(), value, kLongestLabel).text;
         }
     }
 

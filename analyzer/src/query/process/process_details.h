@@ -45,12 +45,14 @@ struct LinkLine {
     std::string kind;   ///< process, port, remote
     std::string other;  ///< as Erlang prints it
     bool unlinking = false;
+    std::optional<std::string> display_name = {};  ///< shown_name() of a process
 };
 
 struct MonitorLine {
     std::string kind;   ///< process, port, time_offset, remote, resource, ...
     std::string other;  ///< pid, port, name or {name,node}
     std::optional<std::string> reference;
+    std::optional<std::string> display_name = {};  ///< shown_name() of a process
 };
 
 struct DictionaryLine {

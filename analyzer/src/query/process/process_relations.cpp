@@ -1,13 +1,17 @@
 #include "query/process/process_relations.h"
 
 #include "query/node/dump_facts.h"
+#include "query/process/process_names.h"
 
+#include <libdump/base/return_if_error.h>
+#include <libdump/format/process_name.h>
 #include <libdump/model/owner_id.h>
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <ranges>
+#include <set>
 #include <string>
 
 namespace beamdump::query {
@@ -107,6 +111,33 @@ MonitorLine monitor_line(Dump& dump, const records::Monitor& monitor, TermPrinte
             reference_text(monitor)};
 }
 
+/// Calls `visit` with each item that a relation with a process of this node is.
+template <typename Visit>
+void each_local(ProcessDetails& details, Visit visit) {
+    const auto look_at = [&](auto& items) {
+        for (auto& item : items) {
+            if (const auto owner = parse_pid(item.other)) {
+                visit(*owner, item);
+            }
+        }
+    };
+    look_at(details.links.items);
+    look_at(details.monitors.items);
+    look_at(details.monitored_by.items);
+}
+
+Result<void> name_others(Dump& dump, ProcessDetails& details) {
+    std::set<std::uint64_t> owners;
+    each_local(details, [&](std::uint64_t owner, const auto&) { owners.insert(owner); });
+    ASSIGN_OR_RETURN(const auto names, ProcessNames(dump).of(owners));
+    each_local(details, [&](std::uint64_t owner, auto& item) {
+        if (const auto name = names.find(owner); name != names.end()) {
+            item.display_name = name->second;
+        }
+    });
+    return {};
+}
+
 }  // namespace
 
 Result<void> read_relations(Dump& dump, const ProcessRun& run, TermPrinter& printer,
@@ -141,7 +172,7 @@ Result<void> read_relations(Dump& dump, const ProcessRun& run, TermPrinter& prin
             }
         }
     }
-    return {};
+    return name_others(dump, into);
 }
 
 }  // namespace beamdump::query

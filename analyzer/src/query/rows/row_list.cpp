@@ -21,11 +21,6 @@ char lower_letter(char c) {
     return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
 }
 
-std::size_t column_of(std::span<const Column> columns, std::string_view name) {
-    return static_cast<std::size_t>(std::ranges::find(columns, name, &Column::name) -
-                                    columns.begin());
-}
-
 std::vector<std::string_view> names_of(std::span<const Column> columns) {
     std::vector<std::string_view> names(columns.size());
     std::ranges::transform(columns, names.begin(), &Column::name);
@@ -57,6 +52,11 @@ bool is_amount(const Column& column) {
 
 }  // namespace
 
+std::size_t column_place(std::span<const Column> columns, std::string_view name) {
+    return static_cast<std::size_t>(std::ranges::find(columns, name, &Column::name) -
+                                    columns.begin());
+}
+
 std::string cell_text(const Cell& cell) {
     if (const auto* text = std::get_if<std::string>(&cell)) {
         return *text;
@@ -71,16 +71,16 @@ std::string cell_text(const Cell& cell) {
 }
 
 Result<RowList> RowList::make(std::span<const Column> columns, const RowQuery& query) {
-    const auto sort = column_of(columns, query.sort);
+    const auto sort = column_place(columns, query.sort);
     if (sort == columns.size()) {
         return fail(ErrorCode::kUsage, unknown_value("sort order", query.sort, names_of(columns)));
     }
     RowList list(columns, sort, query.limit);
     if (!query.counted_by.empty()) {
-        list.counted_by_ = column_of(columns, query.counted_by);
+        list.counted_by_ = column_place(columns, query.counted_by);
     }
     for (const std::string& name : query.group_by) {
-        const auto column = column_of(columns, name);
+        const auto column = column_place(columns, name);
         if (column == columns.size()) {
             return fail(ErrorCode::kUsage, unknown_value("field", name, names_of(columns)));
         }
@@ -94,12 +94,14 @@ Result<RowList> RowList::make(std::span<const Column> columns, const RowQuery& q
             list.filters_.push_back({columns.size(), text});
             continue;
         }
-        const auto column = column_of(columns, name);
+        const auto column = column_place(columns, name);
         if (column == columns.size()) {
             return fail(ErrorCode::kUsage, unknown_value("field", name, names_of(columns)));
         }
         list.filters_.push_back({column, text.substr(equals + 1)});
     }
+    list.derives_ = query.derived;
+    list.holds_ = query.derived && list.needs_derived();
     return list;
 }
 
@@ -130,7 +132,52 @@ void RowList::cut() {
     kept_.erase(middle, kept_.end());
 }
 
+bool RowList::needs_derived() const {
+    const auto is_derived = [this](std::size_t column) {
+        return column == columns_.size()
+                   ? std::ranges::any_of(columns_, &Column::derived)  // a filter of any field
+                   : columns_[column].derived;
+    };
+    return is_derived(sort_) || std::ranges::any_of(group_by_, is_derived) ||
+           std::ranges::any_of(filters_, is_derived, &Filter::column);
+}
+
+Result<void> RowList::derive(const Derive& fill) {
+    if (!derives_) {
+        return {};
+    }
+    std::vector<Row*> rows;
+    if (!holds_) {
+        if (limit_ != 0 && kept_.size() > limit_) {
+            cut();
+        }
+        rows.reserve(kept_.size());
+        for (Kept& kept : kept_) {
+            rows.push_back(&kept.row);
+        }
+        return fill(rows);
+    }
+    rows.reserve(held_.size());
+    for (Row& row : held_) {
+        rows.push_back(&row);
+    }
+    RETURN_IF_ERROR(fill(rows));
+    for (Row& row : held_) {
+        place(std::move(row));
+    }
+    held_.clear();
+    return {};
+}
+
 void RowList::add(Row row) {
+    if (holds_) {
+        held_.push_back(std::move(row));
+    } else {
+        place(std::move(row));
+    }
+}
+
+void RowList::place(Row row) {
     ++total_;
     for (std::size_t column = 0; column < row.size(); ++column) {
         if (!std::holds_alternative<std::monostate>(row[column])) {

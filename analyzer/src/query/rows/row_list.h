@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -47,7 +48,12 @@ struct Column {
     std::string_view title;  ///< in the head of the text; without one, it is in JSON only
     ColumnKind kind = ColumnKind::kText;
     bool shrinks = false;  ///< may be cut to fit a terminal
+    /// Computed from another column and the processes: not exported.
+    bool derived = false;
 };
+
+/// The place of a column in the rows; that behind the last where there is none of this name.
+std::size_t column_place(std::span<const Column> columns, std::string_view name);
 
 struct RowQuery {
     std::string sort;                  ///< a column's name
@@ -56,6 +62,7 @@ struct RowQuery {
     std::string_view counted_by = {};  ///< a column of few different texts; empty: none
     /// Columns whose values the rows of a group have in common; empty: no groups.
     std::vector<std::string> group_by = {};
+    bool derived = true;  ///< fill derived columns
 };
 
 /// Rows that have the same values in the columns grouped by.
@@ -68,14 +75,20 @@ struct RowGroup {
 
 /// Collects the rows that a question asks for. Numbers and flags sort largest first, texts
 /// ascending, absent cells last; equal rows stay in the order in which they were added. Memory:
-/// twice `limit` rows, or all groups.
+/// twice `limit` rows, or all groups; all rows where the question is about a derived column.
 class RowList {
   public:
     /// `columns` must outlive the list. kUsage, with the columns' names, for an unknown one.
     static Result<RowList> make(std::span<const Column> columns, const RowQuery& query);
 
-    /// One cell for each column.
+    /// One cell for each column. A derived column's is absent.
     void add(Row row);
+
+    /// Fills the derived column of rows that were added: of all where the question sorts, filters
+    /// or groups by it, which are held until then; else only of those that take() returns. To be
+    /// called once, after the last row, if there is such a column.
+    using Derive = std::function<Result<void>(std::span<Row* const> rows)>;
+    [[nodiscard]] Result<void> derive(const Derive& fill);
 
     /// kNotFound where the dump tells of no row what they are to be sorted by, or what a filter
     /// looks for: a number or a flag that is not known. `default_sort` is not asked for.
@@ -112,6 +125,8 @@ class RowList {
         : columns_(columns), sort_(sort), limit_(limit), told_(columns.size()) {}
     enum class Case : bool { kMatters, kIgnored };
     [[nodiscard]] bool matches(const Row& row, Case letters) const;
+    [[nodiscard]] bool needs_derived() const;
+    void place(Row row);
     [[nodiscard]] bool before(const Kept& one, const Kept& other) const;
     void cut();
     void add_to_group(const Row& row);
@@ -121,6 +136,9 @@ class RowList {
     std::uint64_t limit_;
     std::vector<Filter> filters_;
     std::vector<bool> told_;  ///< whether a row has it, by column
+    bool derives_ = true;
+    bool holds_ = false;  ///< all rows, for their derived column
+    std::vector<Row> held_;
     std::vector<Kept> kept_;
     std::optional<std::size_t> counted_by_;
     std::vector<std::size_t> group_by_;

@@ -13,7 +13,9 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <span>
 #include <string>
+#include <utility>
 
 namespace beamdump::query {
 
@@ -67,6 +69,21 @@ std::string shape_text(EtsRowListing::Reader& reader, const TagScheme& scheme, s
     return text + (arity > kMaxShownElements ? fmt::format(",... {} elements}}", arity) : "}");
 }
 
+/// Adds rows to lists.
+EtsRowListing::Look rows_into(const EtsTableLine& table, std::span<RowList> lists) {
+    return [position = table.keypos.value_or(1), lists](EtsRowListing::Reader& reader,
+                                                        const TagScheme& scheme, std::uint64_t row,
+                                                        std::uint64_t words) {
+        const auto least = std::bit_floor(words);
+        const Row cells = {key_text(reader, scheme, row, position), shape_text(reader, scheme, row),
+                           fmt::format("{} to {} words", least, 2 * least - 1), words};
+        for (RowList& list : lists) {
+            list.add(cells);
+        }
+        return true;
+    };
+}
+
 }  // namespace
 
 std::span<const Column> ets_row_columns() {
@@ -79,16 +96,35 @@ Result<RowList> ets_row_groups(EtsRowListing& listing, const RowQuery& query) {
         return fail(ErrorCode::kAbsent,
                     "rows of a compressed table cannot be grouped: their elements are not decoded");
     }
-    const auto position = listing.table().keypos.value_or(1);
-    const EtsRowListing::Look look = [&](EtsRowListing::Reader& reader, const TagScheme& scheme,
-                                         std::uint64_t row, std::uint64_t words) {
-        const auto least = std::bit_floor(words);
-        list.add({key_text(reader, scheme, row, position), shape_text(reader, scheme, row),
-                  fmt::format("{} to {} words", least, 2 * least - 1), words});
-        return true;
-    };
-    RETURN_IF_ERROR(listing.each_tuple(look));
+    RETURN_IF_ERROR(listing.each_tuple(rows_into(listing.table(), {&list, 1})));
     return list;
+}
+
+Result<std::optional<EtsRowSample>> sample_ets_rows(EtsRowListing& listing) {
+    constexpr std::uint64_t kShownGroups = 5;
+    constexpr std::array<std::string_view, 3> kFields = {"shape", "key", "size"};
+    const auto& options = listing.options();
+    const auto captured = listing.counts().captured;
+    if (options.key || options.limit == 0 || options.limit >= captured ||
+        captured <= EtsRowSample::kRows || listing.table().compressed.value_or(true)) {
+        return std::optional<EtsRowSample>();
+    }
+    std::vector<RowList> lists;
+    for (const auto field : kFields) {
+        ASSIGN_OR_RETURN(auto list, RowList::make(kRowColumns, {.sort = "key",
+                                                                .filters = {},
+                                                                .limit = kShownGroups,
+                                                                .group_by = {std::string(field)}}));
+        lists.push_back(std::move(list));
+    }
+    RETURN_IF_ERROR(listing.each_sampled(EtsRowSample::kRows, rows_into(listing.table(), lists)));
+    EtsRowSample sample;
+    for (std::size_t at = 0; at < lists.size(); ++at) {
+        sample.rows = lists[at].matching();
+        sample.groups.push_back({kFields.at(at), lists[at].group_count(), {}});
+        sample.groups.back().largest = lists[at].take_groups("key");
+    }
+    return std::optional(std::move(sample));
 }
 
 }  // namespace beamdump::query

@@ -34,4 +34,40 @@ Result<bool> visit_ets_rows(Dump& dump, const EtsRowRecord& record,
     return true;
 }
 
+Result<bool> visit_ets_rows_at(Dump& dump, const EtsRowRecord& record,
+                               std::span<const std::uint64_t> places,
+                               const std::function<bool(EtsRowPlace place)>& visit) {
+    std::uint64_t at = 0;
+    const auto is_wanted = [&] {
+        const bool wanted = !places.empty() && places.front() == at;
+        places = wanted ? places.subspan(1) : places;
+        ++at;
+        return wanted;
+    };
+    for (const auto& region : record.run.directory.regions) {
+        if (region.kind == format::RegionKind::kEtsRow && is_wanted() &&
+            !visit({region.address, region.total})) {
+            return false;
+        }
+    }
+    for (const auto& pack : record.run.directory.packed_regions) {
+        if (places.empty()) {
+            break;
+        }
+        if (places.front() >= at + pack.count) {
+            at += pack.count;
+            continue;
+        }
+        ASSIGN_OR_RETURN(const auto rows, dump.reader().message_at<records::PackedRegions>(
+                                              pack.offset, format::RecordKind::kPackedRegions));
+        for (const auto& row : rows.region()) {
+            if (is_wanted() &&
+                !visit({row.address(), static_cast<std::uint64_t>(row.words_size())})) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
 }  // namespace beamdump::query

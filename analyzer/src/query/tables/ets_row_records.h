@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 
 namespace beamdump::query {
 
@@ -30,5 +31,11 @@ Result<std::unique_ptr<EtsRowRecord>> open_ets_rows(Dump& dump, std::uint64_t of
 /// needed all.
 Result<bool> visit_ets_rows(Dump& dump, const EtsRowRecord& record,
                             const std::function<bool(EtsRowPlace place)>& visit);
+
+/// The same of the rows at these places in a record, which ascend. Packs without any of them are
+/// not read.
+Result<bool> visit_ets_rows_at(Dump& dump, const EtsRowRecord& record,
+                               std::span<const std::uint64_t> places,
+                               const std::function<bool(EtsRowPlace place)>& visit);
 
 }  // namespace beamdump::query

@@ -92,7 +92,7 @@ Result<std::unique_ptr<EtsRowListing>> EtsRowListing::open(Dump& dump, const std
         if (!record.has_table_index() || record.table_index() != listing->table_.index) {
             continue;
         }
-        listing->records_.push_back(offset);
+        listing->records_.push_back({offset, record.rows()});
         auto& counts = listing->counts_;
         counts.captured += record.rows();
         counts.locked += record.locked();
@@ -120,8 +120,8 @@ Result<std::unique_ptr<EtsRowListing>> EtsRowListing::open(Dump& dump, const std
 }
 
 Result<void> EtsRowListing::visit(const Visit& visit) {
-    for (const auto offset : records_) {
-        ASSIGN_OR_RETURN(const auto go_on, visit_record(offset, visit));
+    for (const Record& record : records_) {
+        ASSIGN_OR_RETURN(const auto go_on, visit_record(record.offset, visit));
         if (!go_on) {
             break;
         }
@@ -136,6 +136,31 @@ Result<void> EtsRowListing::each_tuple(const Look& look) {
     return visit([&](Reader& reader, std::uint64_t, Place place) {
         return look(reader, scheme_, place.address | kBoxedTag, place.words);
     });
+}
+
+Result<void> EtsRowListing::each_sampled(std::uint64_t rows, const Look& look) {
+    rows = table_.compressed.value_or(true) ? 0 : std::min(rows, counts_.captured);
+    std::uint64_t next = 0;                             // of the sample
+    const auto place_of = [&](std::uint64_t sampled) {  // sampled * captured / rows
+        return counts_.captured / rows * sampled + counts_.captured % rows * sampled / rows;
+    };
+    std::uint64_t first = 0;
+    for (const Record& record : records_) {
+        std::vector<std::uint64_t> places;
+        for (; next < rows && place_of(next) < first + record.rows; ++next) {
+            places.push_back(place_of(next) - first);
+        }
+        first += record.rows;
+        if (places.empty()) {
+            continue;
+        }
+        ASSIGN_OR_RETURN(const auto opened, open_ets_rows(dump_, record.offset));
+        Reader reader(*opened->context, scheme_);
+        RETURN_IF_ERROR(visit_ets_rows_at(dump_, *opened, places, [&](Place place) {
+            return look(reader, scheme_, place.address | kBoxedTag, place.words);
+        }));
+    }
+    return {};
 }
 
 Result<bool> EtsRowListing::visit_record(std::uint64_t offset, const Visit& visit) {

@@ -68,6 +68,9 @@ class EtsRowListing {
     using Look = std::function<bool(Reader& reader, const TagScheme& scheme, std::uint64_t row,
                                     std::uint64_t words)>;
     Result<void> each_tuple(const Look& look);
+    /// The same of rows evenly spread over the captured ones, at most `rows` of them. Reads only
+    /// the packs of rows that have one of these.
+    Result<void> each_sampled(std::uint64_t rows, const Look& look);
 
     /// Shows the rows in order.
     using Show = std::function<void(const EtsRowLine&)>;
@@ -98,7 +101,11 @@ class EtsRowListing {
     TagScheme scheme_;
     EtsRowsOptions options_;
     EtsRowCounts counts_;
-    std::vector<std::uint64_t> records_;
+    struct Record {
+        std::uint64_t offset = 0;
+        std::uint64_t rows = 0;
+    };
+    std::vector<Record> records_;
     std::uint64_t matching_ = 0;
     std::uint64_t placeholders_ = 0;
 };

@@ -1,6 +1,7 @@
 #include "query/tables/ets_tables.h"
 
 #include "query/node/process_line.h"
+#include "query/process/process_names.h"
 #include "query/tables/ets_sections.h"
 
 #include <libdump/base/nearest.h>
@@ -14,6 +15,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 #include <tuple>
 
 namespace beamdump::query {
@@ -158,6 +160,25 @@ Result<void> name_owners(Dump& dump, std::vector<EtsTableLine>& tables) {
     return {};
 }
 
+/// What tables call the owners, of those that the process index has.
+Result<void> show_owners(Dump& dump, std::vector<EtsTableLine>& tables) {
+    std::set<std::uint64_t> owners;
+    for (const auto& table : tables) {
+        if (const auto owner = parse_pid(table.owner.value_or(""))) {
+            owners.insert(*owner);
+        }
+    }
+    ASSIGN_OR_RETURN(const auto names, ProcessNames(dump).of(owners));
+    for (auto& table : tables) {
+        const auto owner = parse_pid(table.owner.value_or(""));
+        const auto name = owner ? names.find(*owner) : names.end();
+        if (name != names.end()) {
+            table.owner_display_name = name->second;
+        }
+    }
+    return {};
+}
+
 bool contains(const std::optional<std::string>& text, const std::string& part) {
     return text && text->find(part) != std::string::npos;
 }
@@ -169,7 +190,8 @@ bool matches(const EtsTableLine& table, const EtsFilter& filter) {
     };
     return in(EtsField::kId, table.id) || in(EtsField::kName, table.name) ||
            in(EtsField::kOwner, table.owner) || in(EtsField::kOwner, table.owner_name) ||
-           in(EtsField::kType, table.type) || in(EtsField::kProtection, table.protection);
+           in(EtsField::kOwner, table.owner_display_name) || in(EtsField::kType, table.type) ||
+           in(EtsField::kProtection, table.protection);
 }
 
 /// What tables sort by: numbers largest first, unknown ones last; then by name and place.
@@ -239,6 +261,9 @@ Result<EtsListing> list_ets_tables(Dump& dump, const EtsQuery& query) {
                                    ? std::optional(*listing.memory_bytes + *table.memory_bytes)
                                    : std::nullopt;
     }
+    if (!query.filters.empty()) {
+        RETURN_IF_ERROR(show_owners(dump, tables));
+    }
     std::erase_if(tables, [&](const EtsTableLine& table) {
         return !std::ranges::all_of(
             query.filters, [&](const EtsFilter& filter) { return matches(table, filter); });
@@ -248,6 +273,9 @@ Result<EtsListing> list_ets_tables(Dump& dump, const EtsQuery& query) {
                       [&](const EtsTableLine& table) { return sort_key(table, query.sort); });
     if (query.limit != 0 && tables.size() > query.limit) {
         tables.resize(query.limit);
+    }
+    if (query.filters.empty() && query.names) {
+        RETURN_IF_ERROR(show_owners(dump, tables));
     }
     listing.tables = std::move(tables);
     return listing;

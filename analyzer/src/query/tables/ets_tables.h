@@ -21,7 +21,9 @@ struct EtsTableLine {
     std::optional<std::string> type;        ///< set, bag, duplicate_bag, ordered_set
     std::optional<std::string> owner;       ///< a pid
     std::optional<std::string> owner_name;  ///< its registered name
-    std::optional<std::string> heir;        ///< a pid, or none
+    /// What tables call it (shown_name()); of list_ets_tables() only.
+    std::optional<std::string> owner_display_name;
+    std::optional<std::string> heir;  ///< a pid, or none
     std::optional<std::uint64_t> keypos;
     std::optional<std::string> protection;  ///< private, protected, public
     std::optional<std::uint64_t> size;      ///< rows
@@ -55,6 +57,7 @@ struct EtsQuery {
     EtsSort sort = EtsSort::kMemory;
     std::vector<EtsFilter> filters;  ///< all must hold
     std::uint64_t limit = 20;        ///< 0: all
+    bool names = true;               ///< what tables call the owners
 };
 
 /// The tables asked for, in order.

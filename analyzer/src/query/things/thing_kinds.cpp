@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <vector>
 
 namespace beamdump::query {
@@ -128,9 +129,16 @@ constexpr std::array kAtom = {count("number"), text("text"), count("bytes")};
 constexpr std::array kEnd = {text("detail"), count("item_limit"), count("processes_read"),
                              count("processes_inconsistent"), count("processes_sensitive")};
 
+/// The columns of a list that are not derived.
+std::vector<Column> without_derived(std::span<const Column> columns) {
+    std::vector<Column> kept;
+    std::ranges::remove_copy_if(columns, std::back_inserter(kept), &Column::derived);
+    return kept;
+}
+
 /// Columns of a list in which `kind` says something else than in lines.
 std::vector<Column> with_kind_as(std::span<const Column> columns, std::string_view name) {
-    std::vector<Column> renamed(columns.begin(), columns.end());
+    auto renamed = without_derived(columns);
     std::ranges::find(renamed, "kind", &Column::name)->name = name;
     return renamed;
 }
@@ -151,8 +159,6 @@ BEAMDUMP_KIND(allocator_kind, "allocator", "allocators", kAllocator)
 BEAMDUMP_KIND(group_kind, "group", "groups", kGroup)
 BEAMDUMP_KIND(atom_group_kind, "atom_group", "atom_groups", kAtomGroup)
 BEAMDUMP_KIND(module_kind, "module", "modules", kModule)
-BEAMDUMP_KIND(port_kind, "port", "ports", port_columns())
-BEAMDUMP_KIND(socket_kind, "socket", "sockets", socket_columns())
 BEAMDUMP_KIND(ets_table_kind, "ets_table", "ets_tables", kEtsTable)
 BEAMDUMP_KIND(process_kind, "process", "processes", kProcess)
 BEAMDUMP_KIND(binary_kind, "binary", "binaries", kBinary)
@@ -165,6 +171,18 @@ BEAMDUMP_KIND(message_shape_kind, "message_shape", "message_shapes", kMessageSha
 BEAMDUMP_KIND(atom_kind, "atom", "atoms", kAtom)
 BEAMDUMP_KIND(end_kind, "end", "exports", kEnd)
 #undef BEAMDUMP_KIND
+
+const ThingKind& port_kind() {
+    static const auto kColumns = without_derived(port_columns());
+    static const ThingKind kKind{"port", "ports", kColumns};
+    return kKind;
+}
+
+const ThingKind& socket_kind() {
+    static const auto kColumns = without_derived(socket_columns());
+    static const ThingKind kKind{"socket", "sockets", kColumns};
+    return kKind;
+}
 
 const ThingKind& timer_kind() {
     static const auto kColumns = with_kind_as(timer_columns(), "timer_kind");

@@ -243,13 +243,19 @@ class Things {
     using List = Result<RowList> (*)(Dump& dump, const std::string& file, const RowQuery& query);
 
     Result<void> listed(const ThingKind& kind, List list, std::string_view sort) {
-        const RowQuery query{.sort = std::string(sort), .filters = {}, .limit = options_.limit};
+        const RowQuery query{
+            .sort = std::string(sort), .filters = {}, .limit = options_.limit, .derived = false};
         ASSIGN_OR_RETURN(auto answer, if_there(list(dump_, file_, query)));
         if (!answer) {
             return {};
         }
         RETURN_IF_ERROR(begin(kind, answer->total()));
-        for (const Row& row : answer->take()) {
+        for (Row& row : answer->take()) {
+            for (std::size_t column = answer->columns().size(); column-- > 0;) {
+                if (answer->columns()[column].derived) {
+                    row.erase(row.begin() + static_cast<std::ptrdiff_t>(column));
+                }
+            }
             RETURN_IF_ERROR(visitor_.thing(kind, row));
         }
         return {};
@@ -277,6 +283,7 @@ class Things {
     Result<void> ets() {
         EtsQuery query;
         query.limit = options_.limit;
+        query.names = false;
         ASSIGN_OR_RETURN(const auto answer, if_there(list_ets_tables(dump_, query)));
         if (!answer) {
             return {};

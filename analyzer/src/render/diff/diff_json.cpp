@@ -71,6 +71,14 @@ void write_section(JsonWriter& json, const query::DiffSection& section) {
         write_objects(json, "grown_most", section.grown_most, write);
         write_objects(json, "gone_most", section.gone_most, write);
         write_objects(json, "changed_most", section.changed_most, write);
+        if (section.turnover_count != 0) {
+            json.member("turnover_count", section.turnover_count);
+            write_objects(json, "turnover", section.turnover, [&json](const query::Turnover& of) {
+                json.member("group", of.container);
+                json.member("appeared", of.appeared);
+                json.member("gone", of.gone);
+            });
+        }
     }
     json.end_object();
 }

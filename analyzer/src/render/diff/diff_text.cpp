@@ -121,6 +121,23 @@ std::string total_text(const query::DiffSection& section, Measure measure, const
                        text.change(totals->change));
 }
 
+void print_turnover(Output& output, const query::DiffSection& section) {
+    const auto& kind = *section.kind;
+    if (section.turnover.empty()) {
+        return;
+    }
+    output.print("  {} and {} by {}:\n", kind.appeared, kind.gone, kind.turnover_by);
+    for (const query::Turnover& of : section.turnover) {
+        print_line(output, fmt::format("    {}  {} {}, {} {}", one_line(of.container),
+                                       count_text(of.appeared), kind.appeared, count_text(of.gone),
+                                       kind.gone));
+    }
+    if (section.turnover.size() < section.turnover_count) {
+        output.print("    and {} more\n",
+                     count_text(section.turnover_count - section.turnover.size()));
+    }
+}
+
 void print_section(Output& output, const query::DiffSection& section, const DumpMarks& marks,
                    bool of_exports) {
     const auto& kind = *section.kind;
@@ -141,14 +158,17 @@ void print_section(Output& output, const query::DiffSection& section, const Dump
         totals += total_text(section, measure, marks);
     }
     output.write("\n");
-    print_line(
-        output,
-        fmt::format(
-            "{}: {} {}, {} {}, {} grew, {} shrank{}{}{}", kind.title, count_text(section.appeared),
-            kind.appeared, count_text(section.gone), kind.gone, count_text(section.grown),
-            count_text(section.shrunk),
-            section.changed == 0 ? "" : fmt::format(", {} reloaded", count_text(section.changed)),
-            totals, lacking.empty() ? "" : fmt::format("; not in {}", lacking)));
+    print_line(output,
+               fmt::format("{}: {} {}, {} {}{}{}{}{}", kind.title, count_text(section.appeared),
+                           kind.appeared, count_text(section.gone), kind.gone,
+                           kind.name_of(kind.sorted_by).empty()
+                               ? ""
+                               : fmt::format(", {} grew, {} shrank", count_text(section.grown),
+                                             count_text(section.shrunk)),
+                           section.changed == 0
+                               ? ""
+                               : fmt::format(", {} {}", count_text(section.changed), kind.changed),
+                           totals, lacking.empty() ? "" : fmt::format("; not in {}", lacking)));
     if (!section.grown_most.empty()) {
         print_changes(output, section.grown_most, kind, marks);
     }
@@ -157,8 +177,10 @@ void print_section(Output& output, const query::DiffSection& section, const Dump
         for (const query::ThingChange& change : section.gone_most) {
             const MeasureText text(marks, kind, kind.sorted_by);
             const auto& series = change.of(kind.sorted_by);
-            print_line(output, fmt::format("    {}  {}", one_line(change.title),
-                                           series ? text.first(*series) : "?"));
+            print_line(output, kind.name_of(kind.sorted_by).empty()
+                                   ? "    " + one_line(change.title)
+                                   : fmt::format("    {}  {}", one_line(change.title),
+                                                 series ? text.first(*series) : "?"));
         }
     }
     if (!section.changed_most.empty()) {
@@ -167,8 +189,9 @@ void print_section(Output& output, const query::DiffSection& section, const Dump
         for (const query::ThingChange& change : section.changed_most) {
             names.push_back(one_line(change.title));
         }
-        print_line(output, fmt::format("  reloaded: {}", fmt::join(names, ", ")));
+        print_line(output, fmt::format("  {}: {}", kind.changed, fmt::join(names, ", ")));
     }
+    print_turnover(output, section);
 }
 
 }  // namespace

@@ -178,7 +178,8 @@ void print_tables(Output& output, const query::EtsListing& tables, const Marks& 
             {marks("ets.name", one_line(line.name.value_or("?"))),
              marks("ets.size", line.size ? count_text(*line.size) : "?"),
              marks("ets.memory_bytes", line.memory_bytes ? bytes_text(*line.memory_bytes) : "?"),
-             marks("ets.owner", one_line(line.owner_name.value_or(line.owner.value_or("?"))))});
+             marks("ets.owner",
+                   one_line(line.owner_display_name.value_or(line.owner.value_or("?"))))});
     }
     output.print("\nLargest of {} (ets)\n", counted(tables.total, "ETS table"));
     table.print(output, "  ");
@@ -286,6 +287,7 @@ void memory_json(Output& output, const query::Memory& answer) {
             json.member("name", table.name);
             json.member("owner", table.owner);
             json.member("owner_name", table.owner_name);
+            json.member("owner_display_name", table.owner_display_name);
             json.member("size", table.size);
             json.member("memory_bytes", table.memory_bytes);
         });

@@ -88,6 +88,8 @@ void write_message_members(JsonWriter& json, const query::MessageLine& line) {
 void write_process_members(JsonWriter& json, const query::ProcessLine& line) {
     json.member("pid", line.pid);
     json.member("registered_name", line.registered_name);
+    json.member("label", line.label);
+    json.member("process_name", line.process_name);
     json.member("initial_call", line.initial_call);
     json.member("translated_initial_call", line.translated_initial_call);
     json.member("current_function", line.current_function);

@@ -8,11 +8,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <ctime>
 #include <limits>
 #include <map>
 #include <ranges>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,6 +22,9 @@
 namespace beamdump::crash {
 
 namespace {
+
+/// The version of the text format that is written.
+constexpr std::string_view kTextVersion = "0.5";
 
 constexpr std::int64_t kMicroseconds = 1'000'000;
 
@@ -106,6 +111,102 @@ Result<std::map<std::uint32_t, ModuleSizes>> module_sizes(Dump& dump) {
     }
     return sizes;
 }
+
+Result<void> write_binary(Dump& dump, const records::Binary& binary, TextOutput& out) {
+    constexpr std::size_t kBlock = std::size_t{3} << 14U;
+    std::vector<std::uint8_t> block(kBlock);
+    out.put("=binary:");
+    out.hex(binary.address());
+    out.put('\n');
+    out.hex(binary.size_bytes());
+    out.put(':');
+    Base64 base64(out);
+    const std::uint64_t here = captured_bytes(binary);
+    for (std::uint64_t at = 0; at < here && out.ok();) {
+        auto got = dump.binaries().bytes(binary, at, std::as_writable_bytes(std::span(block)));
+        if (!got) {
+            return wrap("reading a binary", std::move(got.error()));
+        }
+        if (*got == 0) {
+            break;
+        }
+        base64.add(std::span(block).first(*got));
+        at += *got;
+    }
+    base64.finish();
+    out.put('\n');
+    return {};
+}
+
+constexpr std::string_view kHead = "erl_crash_dump";
+
+/// Whether sections with that tag are made from records.
+bool is_of_records(std::string_view tag) {
+    return tag.starts_with("proc") || tag == "binary" || tag == "literals" || tag == "end" ||
+           tag == kHead;
+}
+
+class Writer {
+  public:
+    explicit Writer(TextOutput& out) : out_(out) {}
+
+    void section(const records::CrashSection& section, bool first) {
+        const bool is_head = first && section.tag() == kHead && !section.continues();
+        if (!section.continues()) {
+            shown_ = is_head || !is_of_records(section.tag());
+        }
+        if (!shown_) {
+            return;
+        }
+        if (is_head) {
+            title(kHead, kTextVersion);
+        } else if (!section.continues()) {
+            title(section.tag(), section.argument());
+        }
+        lines(section.lines());
+    }
+
+    /// A new line begins here.
+    void end() {
+        if (!at_line_start_) {
+            out_.put('\n');
+            at_line_start_ = true;
+        }
+    }
+
+  private:
+    void title(std::string_view tag, std::string_view argument) {
+        end();
+        out_.put('=');
+        out_.put(first_line(tag));
+        if (!argument.empty()) {
+            out_.put(':');
+            out_.put(first_line(argument));
+        }
+        out_.put('\n');
+    }
+
+    static std::string_view first_line(std::string_view text) {
+        return text.substr(0, text.find_first_of("\r\n"));
+    }
+
+    void lines(std::string_view text) {
+        while (!text.empty()) {
+            if (at_line_start_ && text.front() == '=') {
+                out_.put(' ');
+            }
+            const auto end = text.find('\n');
+            const auto line = text.substr(0, end == std::string_view::npos ? end : end + 1);
+            out_.put(line);
+            at_line_start_ = line.ends_with('\n');
+            text.remove_prefix(line.size());
+        }
+    }
+
+    TextOutput& out_;
+    bool at_line_start_ = true;
+    bool shown_ = false;
+};
 
 }  // namespace
 
@@ -215,6 +316,54 @@ Result<void> write_atoms(Dump& dump, TextOutput& out) {
             out.put('\n');
         }
     }
+    return {};
+}
+
+Result<std::uint64_t> write_binaries(Dump& dump, TextOutput& out) {
+    std::uint64_t partial = 0;
+    auto record = dump.reader().first();
+    while (record && *record && out.ok()) {
+        const RecordView view = **record;
+        if (view.kind == format::RecordKind::kBinaries) {
+            auto pack = DumpReader::parse<records::Binaries>(view, format::RecordKind::kBinaries);
+            if (!pack) {
+                return wrap("reading binaries", std::move(pack.error()));
+            }
+            for (const auto& binary : pack->binary()) {
+                RETURN_IF_ERROR(write_binary(dump, binary, out));
+                partial += !binary.magic() && captured_bytes(binary) < binary.size_bytes() ? 1 : 0;
+            }
+        }
+        record = dump.reader().next(view);
+    }
+    if (!record) {
+        return wrap("looking for binaries", std::move(record.error()));
+    }
+    return partial;
+}
+
+bool has_kept_sections(const Dump& dump) {
+    return dump.trailer().crash_sections_offset_size() != 0;
+}
+
+Result<void> write_kept_sections(Dump& dump, TextOutput& out) {
+    Writer writer(out);
+    bool first = true;
+    for (const std::uint64_t offset : dump.trailer().crash_sections_offset()) {
+        auto page = dump.reader().message_at<records::CrashSections>(
+            offset, format::RecordKind::kCrashSections);
+        if (!page) {
+            return wrap("reading sections", std::move(page.error()));
+        }
+        for (const auto& section : page->section()) {
+            if (first && section.tag() != kHead) {
+                write_head(dump, "", out);
+            }
+            writer.section(section, first);
+            first = false;
+        }
+    }
+    writer.end();
     return {};
 }
 

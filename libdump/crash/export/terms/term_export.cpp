@@ -6,6 +6,7 @@
 
 #include <bit>
 #include <string>
+#include <utility>
 
 namespace beamdump::crash {
 
@@ -13,6 +14,10 @@ namespace {
 
 /// Decimal digits take quadratic time.
 constexpr std::uint64_t kMaxDecimalWords = 1024;
+
+/// A bit string of more bytes is written by address, as in the VM: from its first byte to its last
+/// whole one.
+constexpr std::uint64_t kMaxBytesInPlace = std::uint64_t{64} << 10U;
 
 }  // namespace
 
@@ -25,11 +30,6 @@ TermExport::TermExport(TextOutput& out, TermContext& context, const TagScheme& s
       printer_(context, scheme),
       encoder_(reader_, scheme_, node, printer_),
       node_(node) {}
-
-void TermExport::forget() {
-    reader_.forget();
-    printer_.forget();
-}
 
 void TermExport::element(std::uint64_t word) {
     switch (word_kind(scheme_, word)) {
@@ -65,42 +65,6 @@ void TermExport::element(std::uint64_t word) {
     }
     ++missing_;
     out_.put("H0");
-}
-
-void TermExport::atom_element(std::uint32_t index, std::string_view name) {
-    if (has_line_break(name)) {
-        atom_objects_used_ = true;
-        out_.put('H');
-        out_.hex(node_address(atom_object_address(index)));
-        return;
-    }
-    out_.put('A');
-    out_.hex(name.size());
-    out_.put(':');
-    out_.put(name);
-}
-
-void TermExport::atom_object(std::uint32_t index) {
-    if (const auto encoded = encoder_.encode_atom(index)) {
-        out_.hex(node_address(atom_object_address(index)));
-        out_.put(':');
-        external(*encoded);
-    }
-}
-
-bool TermExport::leads_on(const HeapObject& object) {
-    if (object.is_cell) {
-        return true;
-    }
-    switch (object.kind) {
-        case BoxedKind::kTuple:
-        case BoxedKind::kFlatMap:
-        case BoxedKind::kHashMapHead:
-        case BoxedKind::kHashMapNode:
-            return true;
-        default:
-            return false;
-    }
 }
 
 bool TermExport::object(const HeapObject& object) {
@@ -139,6 +103,110 @@ bool TermExport::object(const HeapObject& object) {
         default:
             return external(object);
     }
+}
+
+std::optional<std::uint64_t> TermExport::original_of(const HeapObject& object) {
+    if (object.is_cell ||
+        (object.kind != BoxedKind::kSubBinary && object.kind != BoxedKind::kSubBits &&
+         object.kind != BoxedKind::kMatchContext)) {
+        return std::nullopt;
+    }
+    const auto slot = object.kind == BoxedKind::kSubBinary ? otp25::kSubOriginal
+                      : object.kind == BoxedKind::kSubBits ? otp27::kSubOriginal
+                                                           : otp25::kMatchOriginal;
+    std::uint64_t word = 0;
+    BinaryContent content;
+    if (BinaryContent::resolve(scheme_, reader_, object.address, content) !=
+            BinaryContent::Status::kFound ||
+        content.binary() != 0 || content.bit_offset() != 0 || content.trailing_bits() != 0 ||
+        reader_.read(object.address + slot * kWordBytes, word) != WordStatus::kHere) {
+        return std::nullopt;
+    }
+    const auto original = boxed_object(scheme_, reader_, pointer_of(word));
+    BinaryContent whole;
+    if (!original || original->kind != BoxedKind::kHeapBinary ||
+        BinaryContent::resolve(scheme_, reader_, original->address, whole) !=
+            BinaryContent::Status::kFound ||
+        !whole_bytes_of(whole)) {
+        return std::nullopt;
+    }
+    return original->address;
+}
+
+void TermExport::atom_object(std::uint32_t index) {
+    if (const auto encoded = encoder_.encode_atom(index)) {
+        out_.hex(node_address(atom_object_address(index)));
+        out_.put(':');
+        external(*encoded);
+    }
+}
+
+bool TermExport::leads_on(const HeapObject& object) {
+    if (object.is_cell) {
+        return true;
+    }
+    switch (object.kind) {
+        case BoxedKind::kTuple:
+        case BoxedKind::kFlatMap:
+        case BoxedKind::kHashMapHead:
+        case BoxedKind::kHashMapNode:
+            return true;
+        default:
+            return false;
+    }
+}
+
+void TermExport::printed(std::uint64_t word) {
+    constexpr std::size_t kStep = 16384;
+    std::string text;
+    printer_.start(word);
+    while (out_.ok() && printer_.next(kStep, text) > 0) {
+        out_.put(text);
+        text.clear();
+    }
+}
+
+void TermExport::atom(std::uint32_t index) {
+    out_.put(printer_.atoms().at(index).quoted);
+}
+
+void TermExport::function(const FunctionName& function) {
+    atom(function.module_atom);
+    out_.put(':');
+    atom(function.function_atom);
+    out_.put('/');
+    out_.number(function.arity);
+}
+
+void TermExport::code(std::uint64_t address) {
+    const auto location = context_.code_at(address);
+    if (location && location->function) {
+        function(*location->function);
+        out_.put(" + ");
+        out_.signed_number(static_cast<std::int64_t>(address - location->mfa_start));
+    } else if (location && location->code_point && location->code_point->starts_with('<')) {
+        out_.put(*location->code_point);
+    } else {
+        out_.put(address == 0 ? "invalid" : "unknown function");
+    }
+}
+
+void TermExport::forget() {
+    reader_.forget();
+    printer_.forget();
+}
+
+void TermExport::atom_element(std::uint32_t index, std::string_view name) {
+    if (has_line_break(name)) {
+        atom_objects_used_ = true;
+        out_.put('H');
+        out_.hex(node_address(atom_object_address(index)));
+        return;
+    }
+    out_.put('A');
+    out_.hex(name.size());
+    out_.put(':');
+    out_.put(name);
 }
 
 void TermExport::begin(const HeapObject& object) {
@@ -208,6 +276,78 @@ bool TermExport::big(const HeapObject& object) {
     }
     out_.put('\n');
     return true;
+}
+
+bool TermExport::binary(const HeapObject& object) {
+    BinaryContent content;
+    if (BinaryContent::resolve(scheme_, reader_, object.address, content) !=
+        BinaryContent::Status::kFound) {
+        return false;
+    }
+    if (const auto original = original_of(object)) {
+        part(object, *original, content);
+        return true;
+    }
+    if (object.kind == BoxedKind::kHeapBinary && content.trailing_bits() == 0) {
+        return bytes(object, content);
+    }
+    const bool in_bytes = content.bit_offset() == 0 && content.trailing_bits() == 0;
+    const bool short_and_here = content.is_whole() && content.whole_bytes() <= kMaxBytesInPlace;
+    if (content.binary() == 0 || (!in_bytes && short_and_here)) {
+        return external(object);
+    }
+    begin(object);
+    // The words must be those of the kind, or fewer: readers of the text rely on it. A match
+    // context of OTP 25 has five at least, as a sub binary has; a ProcBin has six.
+    const bool has_five =
+        object.kind == BoxedKind::kSubBinary || object.kind == BoxedKind::kMatchContext;
+    out_.put(has_five ? "Ys" : "Yc");
+    out_.hex(content.binary());
+    out_.put(':');
+    out_.hex(content.first_byte());
+    out_.put(':');
+    out_.hex(content.whole_bytes());
+    out_.put('\n');
+    return true;
+}
+
+/// Part of a binary on the heap, as the VM prints it: by that one's address.
+void TermExport::part(const HeapObject& object, std::uint64_t original,
+                      const BinaryContent& content) {
+    begin(object);
+    out_.put("Ys");
+    out_.hex(node_address(original));
+    out_.put(':');
+    out_.hex(content.heap_address() - original - otp25::kHeapBinaryData * kWordBytes);
+    out_.put(':');
+    out_.hex(content.whole_bytes());
+    out_.put('\n');
+}
+
+bool TermExport::bytes(const HeapObject& object, const BinaryContent& content) {
+    const auto whole = whole_bytes_of(content);
+    if (!whole) {
+        return false;
+    }
+    begin(object);
+    out_.put("Yh");
+    out_.hex(whole->size());
+    out_.put(':');
+    Base64 base64(out_);
+    base64.add(*whole);
+    base64.finish();
+    out_.put('\n');
+    return true;
+}
+
+/// The bytes of a binary on the heap; nullopt unless all are in the dump.
+std::optional<std::vector<std::uint8_t>> TermExport::whole_bytes_of(const BinaryContent& content) {
+    if (content.whole_bytes() > kMaxBytesInPlace) {
+        return std::nullopt;
+    }
+    std::vector<std::uint8_t> bytes(content.whole_bytes());
+    return content.octets(reader_, 0, bytes) == bytes.size() ? std::optional(std::move(bytes))
+                                                             : std::nullopt;
 }
 
 /// A pid or port of another node.
@@ -284,41 +424,6 @@ void TermExport::external(std::span<const std::uint8_t> encoded) {
     base64.add(encoded);
     base64.finish();
     out_.put('\n');
-}
-
-void TermExport::printed(std::uint64_t word) {
-    constexpr std::size_t kStep = 16384;
-    std::string text;
-    printer_.start(word);
-    while (out_.ok() && printer_.next(kStep, text) > 0) {
-        out_.put(text);
-        text.clear();
-    }
-}
-
-void TermExport::atom(std::uint32_t index) {
-    out_.put(printer_.atoms().at(index).quoted);
-}
-
-void TermExport::function(const FunctionName& function) {
-    atom(function.module_atom);
-    out_.put(':');
-    atom(function.function_atom);
-    out_.put('/');
-    out_.number(function.arity);
-}
-
-void TermExport::code(std::uint64_t address) {
-    const auto location = context_.code_at(address);
-    if (location && location->function) {
-        function(*location->function);
-        out_.put(" + ");
-        out_.signed_number(static_cast<std::int64_t>(address - location->mfa_start));
-    } else if (location && location->code_point && location->code_point->starts_with('<')) {
-        out_.put(*location->code_point);
-    } else {
-        out_.put(address == 0 ? "invalid" : "unknown function");
-    }
 }
 
 }  // namespace beamdump::crash

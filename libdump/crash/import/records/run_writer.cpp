@@ -4,10 +4,13 @@
 #include <libdump/crash/import/words/stack_parser.h>
 #include <libdump/crash/text/byte_parser.h>
 #include <libdump/format/crash_regions.h>
+#include <libdump/write/append.h>
+#include <libdump/write/record_limits.h>
 
 #include <algorithm>
 
 namespace beamdump::crash {
+
 namespace {
 
 constexpr std::uint64_t kRunWordBytes = WordImage::kWordBytes;
@@ -16,7 +19,75 @@ constexpr std::uint64_t kRunWordBytes = WordImage::kWordBytes;
 constexpr std::uint64_t kStackPlace = 0x0F40'0000'0000'0000;
 constexpr std::uint64_t kDictionaryPlace = 0x0F50'0000'0000'0000;
 
+constexpr std::uint64_t kMaxCachedAtoms = 4096;
+
 }  // namespace
+
+Result<records::ProcessRow> RunWriter::write(const ProcessSections& sections, ParsedProcess facts,
+                                             Extent extent) {
+    owner_ = sections.owner_id;
+    records_.begin();
+    run_words_ = 0;
+    root_counts_ = {};
+    heap_counts_ = {};
+    lazy_heap_.reset();
+    const bool has_terms = sections.stack.has_value();
+    const bool with_terms = has_terms && extent != Extent::kFacts;
+    if (with_terms) {
+        auto done = extent == Extent::kWhole ? read_heap(sections) : open_heap(sections);
+        if (done) {
+            done = read_terms(sections, facts.process);
+        }
+        if (!done) {
+            return std::unexpected(done.error());
+        }
+    }
+    ASSIGN_OR_RETURN(auto begin, writer_.append(format::RecordKind::kProcess, facts.process));
+    records::ProcessEnd end;
+    if (with_terms) {
+        auto done = write_regions(facts);
+        if (done) {
+            done = write_messages(sections);
+        }
+        if (!done) {
+            return std::unexpected(done.error());
+        }
+        if (!lazy_heap_) {
+            end.set_words_captured(run_words_);
+        }
+        end.set_queue_entries(records_.messages());
+        words_ += run_words_;
+    }
+    note_counts(end);
+    for (const auto& page : facts.relations) {
+        RETURN_IF_ERROR(records_.relations(page));
+    }
+    RETURN_IF_ERROR(records_.finish(*end.mutable_directory()));
+    auto& row = facts.row;
+    row.set_void_reason(records::VOID_REASON_NONE);
+    if (!has_terms) {
+        const auto status = row.status();
+        row.set_void_reason(status == records::PROCESS_STATUS_EXITING ? records::VOID_REASON_EXITING
+                            : status == records::PROCESS_STATUS_GARBAGE_COLLECTING
+                                ? records::VOID_REASON_COLLECTING
+                                : records::VOID_REASON_UNREADABLE);
+        end.set_detail(dump_.cut_off().empty()
+                           ? "the crash dump has no stack and no heap of it"
+                           : "the crash dump breaks off before its stack and heap");
+    }
+    end.set_owner_id(owner_);
+    end.set_void_reason(row.void_reason());
+    end.set_begin_offset(begin);
+    if (row.has_memory_bytes()) {
+        end.set_memory_bytes(row.memory_bytes());
+    }
+    end.set_links(facts.links);
+    end.set_monitors(facts.monitors);
+    ASSIGN_OR_RETURN(auto offset, writer_.append(format::RecordKind::kProcessEnd, end));
+    row.set_begin_offset(begin);
+    row.set_end_offset(offset);
+    return std::move(row);
+}
 
 Result<void> RunWriter::read_heap(const ProcessSections& sections) {
     heap_.clear();
@@ -98,23 +169,6 @@ Result<void> RunWriter::read_dictionary(const ProcessSections& sections) {
     return text.error() ? Result<void>(std::unexpected(*text.error())) : Result<void>();
 }
 
-Result<void> RunWriter::write_region(format::RegionKind kind, std::uint64_t address,
-                                     WordImage& image, std::uint64_t from, std::uint64_t words) {
-    if (words == 0) {
-        return {};
-    }
-    format::RegionHeader header;
-    header.owner_kind = format::OwnerKind::kProcess;
-    header.owner_id = owner_;
-    header.region_kind = kind;
-    header.address = address;
-    header.total = words;
-    ASSIGN_OR_RETURN(auto ref,
-                     append_words(writer_, header, image, from, objects(), format_.words));
-    run_words_ += ref.here();
-    return records_.region(std::move(ref));
-}
-
 /// A stretch may extend over the heap's bounds and over the stack, which has its own words:
 /// fragments of messages may be closer than a gap.
 Result<void> RunWriter::write_regions(const ParsedProcess& facts) {
@@ -150,12 +204,116 @@ Result<void> RunWriter::write_regions(const ParsedProcess& facts) {
     return {};
 }
 
-Result<void> RunWriter::read_terms(const ProcessSections& sections, records::Process& process) {
-    auto done = read_stack(sections, process);
-    if (done) {
-        done = read_dictionary(sections);
+Result<void> RunWriter::write_region(format::RegionKind kind, std::uint64_t address,
+                                     WordImage& image, std::uint64_t from, std::uint64_t words) {
+    if (words == 0) {
+        return {};
     }
-    return done ? binaries_.flush() : done;
+    format::RegionHeader header;
+    header.owner_kind = format::OwnerKind::kProcess;
+    header.owner_id = owner_;
+    header.region_kind = kind;
+    header.address = address;
+    header.total = words;
+    ASSIGN_OR_RETURN(auto ref,
+                     append_words(writer_, header, image, from, objects(), format_.words));
+    run_words_ += ref.here();
+    return records_.region(std::move(ref));
+}
+
+/// A message: its term, or its undecoded bytes; then its token (erl_process_dump.c, dump_msg()).
+Result<void> RunWriter::write_messages(const ProcessSections& sections) {
+    if (!sections.messages) {
+        return {};
+    }
+    TextCursor text(dump_.text(), sections.messages->begin, sections.messages->end);
+    while (!text.at_end()) {
+        RETURN_IF_ERROR(names_.check());
+        const auto begin = text.position();
+        records::Message message;
+        message.set_queue(records::QUEUE_KIND_INNER);
+        ASSIGN_OR_RETURN(auto taken, take_message(text, message));
+        const bool ends = text.take_line_end();
+        if (!ends) {
+            text.skip_line();
+        }
+        if (!taken || !ends) {
+            root_counts_.add_malformed(begin);
+        }
+        if (!taken) {
+            continue;
+        }
+        RETURN_IF_ERROR(records_.message(std::move(message)));
+    }
+    return text.error() ? Result<void>(std::unexpected(*text.error())) : Result<void>();
+}
+
+Result<bool> RunWriter::take_message(TextCursor& text, records::Message& message) {
+    if (text.take('D')) {
+        message.set_kind(records::MESSAGE_KIND_EXTERNAL);
+        auto taken = take_external(text, *message.mutable_external());
+        if (!taken || !*taken) {
+            return taken;
+        }
+    } else {
+        const auto term = take_element(text, format_, names_);
+        if (!term) {
+            return false;
+        }
+        message.set_kind(records::MESSAGE_KIND_HEAP);
+        message.set_term_word(final_word(*term, objects(), format_.words));
+    }
+    if (text.take(':')) {
+        const auto token = take_element(text, format_, names_);
+        if (token && (token->is_pointer || token->value != format_.words.nil())) {
+            message.set_token_word(final_word(*token, objects(), format_.words));
+        }
+    }
+    return true;
+}
+
+/// `D`, the atoms of its cache references, `E` and its bytes (dump_dist_ext()).
+Result<bool> RunWriter::take_external(TextCursor& text, records::External& into) {
+    const auto atoms = text.take_hex();
+    if (!atoms || *atoms > kMaxCachedAtoms || !text.take(':')) {
+        return false;
+    }
+    for (std::uint64_t index = 0; index < *atoms; ++index) {
+        const auto name = text.take('A') ? take_atom(text, format_) : std::nullopt;
+        if (!name) {
+            return false;
+        }
+        into.add_atom(names_.atom(*name));
+    }
+    const auto bytes = text.take('E') ? text.take_hex() : std::nullopt;
+    if (!bytes || !text.take(':')) {
+        return false;
+    }
+    into.set_total_bytes(*bytes);
+    ByteParser content(text, format_.base64);
+    if (*bytes <= limits::kInlineBytes) {
+        auto& data = *into.mutable_data();
+        data.resize(*bytes);
+        data.resize(content.read({reinterpret_cast<std::uint8_t*>(data.data()), data.size()}));
+        return data.size() == *bytes;
+    }
+    format::RegionHeader header;
+    header.owner_kind = format::OwnerKind::kProcess;
+    header.owner_id = owner_;
+    header.region_kind = format::RegionKind::kExternalData;
+    header.unit = format::RegionUnit::kBytes;
+    header.word_bytes = 1;
+    header.total = std::min(*bytes, dump_.text().size() - text.position());
+    auto placed = writer_.append_region(
+        header, [&content](std::uint64_t /*first*/, std::span<std::byte> part) {
+            return Result<std::uint64_t>(
+                content.read({reinterpret_cast<std::uint8_t*>(part.data()), part.size()}));
+        });
+    if (!placed) {
+        return std::unexpected(placed.error());
+    }
+    *into.add_part() = region_ref(header, *placed);
+    return placed->here == *bytes;
 }
 
 /// The unusable lines, so that answers from the dump report the same as answers from the text.
@@ -177,70 +335,12 @@ void RunWriter::note_counts(records::ProcessEnd& end) {
     counts_.add(heap_counts_.all());
 }
 
-Result<records::ProcessRow> RunWriter::write(const ProcessSections& sections, ParsedProcess facts,
-                                             Extent extent) {
-    owner_ = sections.owner_id;
-    records_.begin();
-    run_words_ = 0;
-    root_counts_ = {};
-    heap_counts_ = {};
-    lazy_heap_.reset();
-    const bool has_terms = sections.stack.has_value();
-    const bool with_terms = has_terms && extent != Extent::kFacts;
-    if (with_terms) {
-        auto done = extent == Extent::kWhole ? read_heap(sections) : open_heap(sections);
-        if (done) {
-            done = read_terms(sections, facts.process);
-        }
-        if (!done) {
-            return std::unexpected(done.error());
-        }
+Result<void> RunWriter::read_terms(const ProcessSections& sections, records::Process& process) {
+    auto done = read_stack(sections, process);
+    if (done) {
+        done = read_dictionary(sections);
     }
-    ASSIGN_OR_RETURN(auto begin, writer_.append(format::RecordKind::kProcess, facts.process));
-    records::ProcessEnd end;
-    if (with_terms) {
-        auto done = write_regions(facts);
-        if (done) {
-            done = write_messages(sections);
-        }
-        if (!done) {
-            return std::unexpected(done.error());
-        }
-        if (!lazy_heap_) {
-            end.set_words_captured(run_words_);
-        }
-        end.set_queue_entries(records_.messages());
-        words_ += run_words_;
-    }
-    note_counts(end);
-    for (const auto& page : facts.relations) {
-        RETURN_IF_ERROR(records_.relations(page));
-    }
-    RETURN_IF_ERROR(records_.finish(*end.mutable_directory()));
-    auto& row = facts.row;
-    row.set_void_reason(records::VOID_REASON_NONE);
-    if (!has_terms) {
-        const auto status = row.status();
-        row.set_void_reason(status == records::PROCESS_STATUS_EXITING ? records::VOID_REASON_EXITING
-                            : status == records::PROCESS_STATUS_GARBAGE_COLLECTING
-                                ? records::VOID_REASON_COLLECTING
-                                : records::VOID_REASON_UNREADABLE);
-        end.set_detail(dump_.cut_off().empty()
-                           ? "the crash dump has no stack and no heap of it"
-                           : "the crash dump breaks off before its stack and heap");
-    }
-    end.set_owner_id(owner_);
-    end.set_void_reason(row.void_reason());
-    end.set_begin_offset(begin);
-    if (row.has_memory_bytes()) {
-        end.set_memory_bytes(row.memory_bytes());
-    }
-    end.set_links(facts.links);
-    end.set_monitors(facts.monitors);
-    ASSIGN_OR_RETURN(auto offset, writer_.append(format::RecordKind::kProcessEnd, end));
-    row.set_begin_offset(begin);
-    row.set_end_offset(offset);
-    return std::move(row);
+    return done ? binaries_.flush() : done;
 }
 
 }  // namespace beamdump::crash

@@ -11,10 +11,14 @@ SHOWN = 80
 # In "process", not compared: where the dump has which words, which is its own affair; excerpts of
 # what is compared whole in answers of their own.
 OF_THE_DUMP = ("process.regions", "process.memory.captured", "process.dictionary",
-               "process.messages", "process.placeholders")
+               "process.messages", "process.placeholders",
+               # By the translated initial call, which a text does not tell of a list.
+               "process.links.items.display_name", "process.monitors.items.display_name",
+               "process.monitored_by.items.display_name")
 # Not in the text of a crash dump.
 NOT_IN_TEXT = {
-    "row.stack_size", "row.total_heap_size", "row.translated_initial_call",
+    "row.label", "row.process_name", "row.stack_size", "row.total_heap_size",
+    "row.translated_initial_call",
     "process.memory.total_heap_size",
     "frames.file", "frames.line", "frames.function",
     "process.current_stacktrace.items.file", "process.current_stacktrace.items.line",

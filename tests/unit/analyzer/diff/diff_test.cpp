@@ -283,5 +283,135 @@ TEST_F(Diff, TextNamesTheGrowth) {
     EXPECT_THAT(ran.out, HasSubstr("+3.9 KiB"));
 }
 
+/// A persistent term of the key alpha, of so many words.
+void add_term_of(SampleDump& dump, std::uint64_t words) {
+    constexpr std::uint64_t kPlace = 0x70000;
+    records::PackedRegions pack;
+    auto& pair = *pack.add_region();
+    pair.set_kind(static_cast<std::uint32_t>(format::RegionKind::kPersistentTerm));
+    pair.set_address(kPlace);
+    pair.set_total_words(3);
+    for (const auto word : {tuple_header(2), atom_word(kAlphaAtom), kNil}) {
+        pair.add_words(word);
+    }
+    records::PersistentTerms page;
+    auto& ref = *page.mutable_directory()->add_packed_regions();
+    ref.set_offset(dump.builder().append(format::RecordKind::kPackedRegions, pack));
+    ref.set_count(1);
+    ref.set_lowest_address(kPlace);
+    ref.set_highest_address(kPlace + 24);
+    page.set_binaries_before_offset(ref.offset());
+    auto& term = *page.add_term();
+    term.set_address(kPlace);
+    term.set_words(words);
+    page.set_last(true);
+    page.set_counted(1);
+    dump.builder().trailer().add_persistent_terms_offset(
+        dump.builder().append(format::RecordKind::kPersistentTerms, page));
+}
+
+void add_sockets_of(SampleDump& dump, int closing) {
+    records::Sockets sockets;
+    for (int at = 0; at < closing; ++at) {
+        auto& socket = *sockets.add_socket();
+        socket.set_protocol("tcp");
+        socket.set_state("CLOSE_WAIT");
+        socket.set_receive_queue_bytes(100);
+        socket.set_send_queue_bytes(1);
+    }
+    sockets.add_socket()->set_protocol("udp");
+    dump.builder().trailer().add_sockets_offset(
+        dump.builder().append(format::RecordKind::kSockets, sockets));
+}
+
+class DiffOfARestart : public Diff {
+  protected:
+    DiffOfARestart() {
+        program_.put("first.beamdump", dump_of(0, {1, 21, 22}, 100, 2));
+        program_.put("second.beamdump", dump_of(60'000'000, {17, 22, 23, 24}, 150, 5));
+    }
+    /// The first of the processes is registered as alpha.
+    static std::vector<std::byte> dump_of(std::int64_t after_us,
+                                          const std::vector<std::uint64_t>& numbers,
+                                          std::uint64_t words, int sockets) {
+        SampleDump dump(1'700'000'100'000'000 + after_us);
+        for (const std::uint64_t number : numbers) {
+            SampleProcess process;
+            process.number = number;
+            process.initial_arity = number < 20 ? 0 : 1;
+            if (number == numbers.front()) {
+                process.name = kAlphaAtom;
+            }
+            dump.add(process);
+        }
+        add_term_of(dump, words);
+        add_sockets_of(dump, sockets);
+        return dump.finish();
+    }
+};
+
+TEST_F(DiffOfARestart, ANameOfAnotherPidIsARestart) {
+    const auto result = diff({"first.beamdump", "second.beamdump"});
+    const auto& names = section(result, "registered_names");
+    EXPECT_EQ(names.changed, 1U);
+    EXPECT_EQ(names.common, 1U);
+    ASSERT_EQ(names.changed_most.size(), 1U);
+    EXPECT_EQ(names.changed_most[0].title, "alpha (<0.1.0>, now <0.17.0>)");
+    const Ran ran = program_.run({"diff", "first.beamdump", "second.beamdump"});
+    EXPECT_EQ(ran.status, 0) << ran.err;
+    EXPECT_THAT(ran.out, HasSubstr("\nRegistered names: 0 new, 0 gone, 1 restarted\n"
+                                   "  restarted: alpha (<0.1.0>, now <0.17.0>)\n"));
+    const Ran json = program_.run({"diff", "first.beamdump", "second.beamdump", "--json"});
+    EXPECT_THAT(json.out, HasSubstr("\"pid_before\": \"<0.1.0>\""));
+    EXPECT_THAT(json.out, HasSubstr("\"pid_after\": \"<0.17.0>\""));
+    const Ran same = program_.run({"diff", "first.beamdump", "first.beamdump"});
+    EXPECT_THAT(same.out, HasSubstr("\nRegistered names: 0 new, 0 gone\n"));
+}
+
+TEST_F(DiffOfARestart, StartedAndExitedProcessesAreCountedByInitialCall) {
+    const auto result = diff({"first.beamdump", "second.beamdump"});
+    const auto& processes = section(result, "processes");
+    std::vector<std::string> lines;
+    for (const auto& of : processes.turnover) {
+        lines.push_back(fmt::format("{} {} {}", of.container, of.appeared, of.gone));
+    }
+    EXPECT_THAT(lines, ElementsAre("demo:loop/1 2 1", "demo:loop/0 1 1"));
+    const Ran ran = program_.run({"diff", "first.beamdump", "second.beamdump", "--limit", "1"});
+    EXPECT_THAT(ran.out, HasSubstr("  started and exited by initial call:\n"
+                                   "    demo:loop/1  2 started, 1 exited\n"
+                                   "    and 1 more\n"));
+    // Across runs a process is not known to be another one.
+    program_.put("other.beamdump", [] {
+        SampleDump dump(1'700'000'220'000'000, {.os_pid = 4712});
+        dump.add(alpha_process());
+        return dump.finish();
+    }());
+    const auto other = diff({"first.beamdump", "other.beamdump"});
+    EXPECT_TRUE(section(other, "processes").turnover.empty());
+    EXPECT_FALSE(section(other, "registered_names").compared());
+}
+
+TEST_F(DiffOfARestart, PersistentTermsAndSocketsAreCompared) {
+    const auto result = diff({"first.beamdump", "second.beamdump"});
+    const auto& terms = section(result, "persistent_terms");
+    EXPECT_THAT(keys(terms.grown_most), ElementsAre("alpha"));
+    EXPECT_EQ(terms.grown_most[0].of(query::Measure::kSize)->change, 400);
+    const auto& sockets = section(result, "sockets");
+    EXPECT_THAT(keys(sockets.grown_most), ElementsAre("tcp CLOSE_WAIT"));
+    EXPECT_EQ(sockets.grown_most[0].of(query::Measure::kMembers)->change, 3);
+    EXPECT_EQ(sockets.grown_most[0].of(query::Measure::kSize)->change, 303);
+    // Where one dump has neither.
+    const auto with_none = diff({"first.beamdump", "later.beamdump"});
+    EXPECT_FALSE(section(with_none, "persistent_terms").compared());
+    // An export has the sockets.
+    const Ran exported =
+        program_.run({"export", "ndjson", "second.beamdump", "-o", program_.path("e.ndjson")});
+    ASSERT_EQ(exported.status, 0) << exported.err;
+    const Ran ran = program_.run({"diff", "first.beamdump", program_.path("e.ndjson")});
+    EXPECT_EQ(ran.status, 0) << ran.err;
+    EXPECT_THAT(ran.out, HasSubstr("tcp CLOSE_WAIT"));
+    EXPECT_THAT(ran.out, HasSubstr("Persistent terms: not compared, dump 2 lacks it"));
+}
+
 }  // namespace
 }  // namespace beamdump::test

@@ -137,6 +137,94 @@ TEST_F(EtsTest, ACrashDumpAnswersAsFarAsItsSectionsGo) {
     EXPECT_EQ(ran.status, 0);
 }
 
+/// A table `alpha` of many rows: a third are {loop,N}, the rest {alpha,N,N}; in records of 500
+/// rows, and packs of 50.
+std::vector<std::byte> dump_with_many_rows(std::uint64_t count) {
+    constexpr std::uint64_t kOfARecord = 500;
+    constexpr std::uint64_t kOfAPack = 50;
+    SampleDump dump;
+    dump.add(alpha_process());
+    records::EtsTables page;
+    auto& table = *page.add_table();
+    table.set_name_atom(kAlphaAtom);
+    table.set_named(true);
+    table.set_key_position(1);
+    table.set_rows(count);
+    table.set_compressed(false);
+    auto& builder = dump.builder();
+    builder.trailer().add_ets_tables_offset(builder.append(format::RecordKind::kEtsTables, page));
+    for (std::uint64_t first = 0; first < count; first += kOfARecord) {
+        records::EtsRows rows;
+        rows.set_table_index(0);
+        rows.set_rows(std::min(kOfARecord, count - first));
+        for (std::uint64_t at = first; at < first + rows.rows(); at += kOfAPack) {
+            records::PackedRegions packed;
+            const auto last = std::min(at + kOfAPack, first + rows.rows());
+            for (std::uint64_t row = at; row < last; ++row) {
+                auto& region = *packed.add_region();
+                region.set_kind(static_cast<std::uint32_t>(format::RegionKind::kEtsRow));
+                region.set_address(kEtsRow + row * 32);
+                const std::vector<std::uint64_t> words =
+                    row < count / 3
+                        ? std::vector{tuple_header(2), atom_word(kLoopAtom), small_word(row)}
+                        : std::vector{tuple_header(3), atom_word(kAlphaAtom), small_word(row),
+                                      small_word(row)};
+                region.set_total_words(words.size());
+                region.mutable_words()->Assign(words.begin(), words.end());
+            }
+            auto& pack = *rows.mutable_directory()->add_packed_regions();
+            pack.set_count(static_cast<std::uint64_t>(packed.region_size()));
+            pack.set_lowest_address(kEtsRow + at * 32);
+            pack.set_highest_address(kEtsRow + last * 32);
+            pack.set_offset(builder.append(format::RecordKind::kPackedRegions, packed));
+        }
+        builder.trailer().add_ets_rows_offset(builder.append(format::RecordKind::kEtsRows, rows));
+    }
+    return dump.finish();
+}
+
+TEST_F(EtsTest, RowsOfALargeTableComeAfterGroupsOfASample) {
+    program_.put("large.beamdump", dump_with_many_rows(3'000));
+    const Ran ran = program_.run({"ets", "large.beamdump", "alpha", "--limit", "2"});
+    EXPECT_EQ(ran.status, 0) << ran.err;
+    EXPECT_EQ(ran.out, R"(alpha  ?
+3,000 rows captured
+
+Groups of a sample of 1,000 rows, evenly spread over the table
+  SHAPE                   IN SAMPLE  SHARE  WORDS
+  {atom,integer,integer}        666  66.6%  2,664
+  {atom,integer}                334  33.4%  1,002
+
+  KEY    IN SAMPLE  SHARE  WORDS
+  alpha        666  66.6%  2,664
+  loop         334  33.4%  1,002
+
+  SIZE          IN SAMPLE  SHARE  WORDS
+  4 to 7 words        666  66.6%  2,664
+  2 to 3 words        334  33.4%  1,002
+
+--group-by shape, key or size counts all rows
+
+     WORDS  ROW
+         3  {loop,0}
+         3  {loop,1}
+2,998 more; --limit 0 shows all
+)");
+    const Ran json = program_.run({"ets", "large.beamdump", "alpha", "--limit", "2", "--json"});
+    EXPECT_EQ(json.status, 0) << json.err;
+    EXPECT_THAT(json.out, HasSubstr("\"sample\": {\n    \"rows\": 1000,"));
+    EXPECT_THAT(json.out, HasSubstr("\"key\": \"alpha\",\n          \"count\": 666"));
+    for (const std::vector<std::string>& all :
+         {std::vector<std::string>{"--limit", "0"}, {"--limit", "3000"}, {"--key", "loop"}}) {
+        std::vector<std::string> arguments = {"ets", "large.beamdump", "alpha"};
+        arguments.insert(arguments.end(), all.begin(), all.end());
+        EXPECT_THAT(program_.run(arguments).out, ::testing::Not(HasSubstr("sample")));
+    }
+    program_.put("small.beamdump", dump_with_many_rows(1'000));
+    EXPECT_THAT(program_.run({"ets", "small.beamdump", "alpha"}).out,
+                ::testing::Not(HasSubstr("sample")));
+}
+
 TEST_F(EtsTest, ADumpWithoutTablesSaysSo) {
     const Ran ran = program_.run({"ets", "sample.beamdump"});
     EXPECT_EQ(ran.status, 1);

@@ -87,7 +87,8 @@ TEST_F(NodesTest, ACrashDumpHasNamesTypesAndControllers) {
       "node": "tool@there",
       "type": "hidden",
       "controller": "<0.9.0>",
-      "name": "alpha"
+      "name": "alpha",
+      "controller_display_name": "alpha"
     }
   ])"));
 }

@@ -80,6 +80,7 @@ TEST_F(TimersTest, ACrashDumpHasMessageTimers) {
     EXPECT_EQ(ran.status, 0) << ran.err;
     EXPECT_THAT(ran.out, HasSubstr(R"(      "receiver": "<0.9.0>",
       "name": "alpha",
+      "receiver_display_name": "alpha",
       "left_ms": 3599000,
       "orphaned": false
 )"));
@@ -103,6 +104,7 @@ TEST_F(TimersTest, ATextThatEndsEarlyDoesNotTellWhoDoesNotExist) {
     EXPECT_THAT(ran.out, Not(HasSubstr("\"orphaned\": true")));
     EXPECT_THAT(ran.out, HasSubstr(R"(      "receiver": "<0.9.0>",
       "name": "alpha",
+      "receiver_display_name": "alpha",
       "left_ms": 3599000,
       "orphaned": false
 )"));

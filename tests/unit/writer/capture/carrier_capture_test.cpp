@@ -1,5 +1,4 @@
-#include "capture/carrier_capture.h"
-
+#include "capture/memory_capture.h"
 #include "captured.h"
 #include "fake_vm/each_layout.h"
 #include "fake_vm/fake_carrier.h"

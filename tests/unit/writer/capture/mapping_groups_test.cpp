@@ -1,6 +1,5 @@
 #include "capture/mapping_groups.h"
 
-#include "capture/mapping_kinds.h"
 #include "fake_vm/fake_vm.h"
 #include "fake_vm/standard_node.h"
 

@@ -1,5 +1,5 @@
 #include "capture/modes/at_rest.h"
-#include "capture/modes/batches_ahead.h"
+#include "capture/modes/batches.h"
 #include "capture/modes/live.h"
 #include "captured.h"
 #include "fake_vm/each_layout.h"

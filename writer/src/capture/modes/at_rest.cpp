@@ -1,8 +1,7 @@
 #include "capture/modes/at_rest.h"
 
 #include "capture/copy/contents_ahead.h"
-#include "capture/modes/batches_ahead.h"
-#include "capture/modes/slots.h"
+#include "capture/modes/batches.h"
 
 #include <libdump/base/return_if_error.h>
 

@@ -1,17 +1,80 @@
 #include "capture/modes/live.h"
 
-#include "capture/modes/batches_ahead.h"
-#include "capture/modes/live_batch.h"
-#include "capture/modes/slots.h"
+#include "capture/copy/contents_ahead.h"
+#include "capture/modes/batches.h"
 
 #include <libdump/base/return_if_error.h>
 
 #include <chrono>
+#include <span>
 #include <thread>
 #include <utility>
+#include <vector>
 
 namespace beamdump::capture {
 namespace {
+
+/// Many processes of a running node, read together: their structures, the contents of the small
+/// ones, their structures again.
+class LiveBatch {
+  public:
+    LiveBatch(const beam::ProcessProof& proof, const beam::ProcessReader& reader)
+        : proof_(proof), reader_(&reader) {}
+
+    void begin(std::span<const beam::IdSlot> slots) { slots_.assign(slots.begin(), slots.end()); }
+
+    /// Reads the processes in slots(). `source` must not be cached.
+    Result<void> read(memory::MemorySource& source, const WantedContents& wanted);
+
+    [[nodiscard]] std::span<const beam::IdSlot> slots() const { return slots_; }
+
+    /// The process in `slots()[index]`; null if it was left out or changed meanwhile: it is to be
+    /// tried alone.
+    [[nodiscard]] const ReadTogether* of(std::size_t index) const {
+        return processes_[index].still ? &processes_[index] : nullptr;
+    }
+
+  private:
+    beam::ProcessProof proof_;
+    const beam::ProcessReader* reader_;
+    ContentsAhead contents_;
+    std::vector<beam::IdSlot> slots_;
+    std::vector<beam::Address> addresses_;
+    std::vector<beam::ProcessReading> before_, after_;
+    std::vector<std::span<const std::byte>> structures_;
+    std::vector<ReadTogether> processes_;
+};
+
+Result<void> LiveBatch::read(memory::MemorySource& source, const WantedContents& wanted) {
+    const auto count = slots_.size();
+    before_.resize(count);
+    after_.resize(count);
+    addresses_.clear();
+    for (const auto& slot : slots_) {
+        addresses_.push_back(slot.address);
+    }
+    RETURN_IF_ERROR(proof_.read(source, addresses_, before_));
+    structures_.assign(count, ContentsAhead::kNone);
+    for (std::size_t i = 0; i < count; ++i) {
+        const auto& reading = before_[i];
+        if (reading.here && proof_.busy(reading) == records::VOID_REASON_NONE &&
+            wanted(reading.structure)) {
+            structures_[i] = reading.structure;
+        }
+    }
+    RETURN_IF_ERROR(contents_.read(source, *reader_, structures_));
+    RETURN_IF_ERROR(proof_.read(source, addresses_, after_));
+    processes_.assign(count, {});
+    for (std::size_t i = 0; i < count; ++i) {
+        const auto* contents = contents_.of(i);
+        processes_[i] = {
+            .before = &before_[i],
+            .contents = contents,
+            .still = contents != nullptr && after_[i].here &&
+                     proof_.changed(before_[i], after_[i]) == records::VOID_REASON_NONE};
+    }
+    return {};
+}
 
 constexpr std::chrono::milliseconds kFirstWait{1};
 

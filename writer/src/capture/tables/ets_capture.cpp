@@ -1,5 +1,7 @@
 #include "capture/tables/ets_capture.h"
 
+#include "capture/copy/row_writer.h"
+
 #include <libdump/base/return_if_error.h>
 #include <libdump/write/append.h>
 #include <libdump/write/record_limits.h>
@@ -7,9 +9,75 @@
 #include <algorithm>
 #include <optional>
 #include <unistd.h>
+#include <utility>
+#include <vector>
 
 namespace beamdump::capture {
 namespace {
+
+/// Writes the rows of one table: what the walk found untorn, and the binaries that they refer to.
+class EtsRowsWriter {
+  public:
+    /// Non-owning. `moving`: the node runs, so that a later row may be where an earlier one was.
+    EtsRowsWriter(beam::Vm& vm, RegionCopier& copier, BinaryStore& binaries, std::uint64_t table,
+                  std::uint32_t epoch, bool moving);
+    EtsRowsWriter(const EtsRowsWriter&) = delete;
+    EtsRowsWriter& operator=(const EtsRowsWriter&) = delete;
+    ~EtsRowsWriter() = default;
+
+    /// As RowWriter::add().
+    Result<bool> add(std::span<const beam::EtsRow> rows,
+                     const std::function<Result<bool>()>& same) {
+        return rows_.add(rows, same);
+    }
+    /// The last record, with what `about` says; the offsets of all of them.
+    Result<std::vector<std::uint64_t>> finish(records::EtsRows about);
+
+    [[nodiscard]] std::uint64_t rows() const { return rows_.rows(); }
+
+  private:
+    Result<void> write(RowWriter::Part part);
+
+    DumpWriter& writer_;
+    std::uint64_t table_;
+    std::uint32_t epoch_;
+    RowWriter rows_;
+    records::EtsRows about_;  // what the next record says beside its rows
+    std::vector<std::uint64_t> offsets_;
+};
+
+constexpr std::uint64_t kRowsOfARecord = std::uint64_t{1} << 20U;
+constexpr std::uint64_t kRowsInMotion = std::uint64_t{1} << 16U;  // places held at a time
+
+EtsRowsWriter::EtsRowsWriter(beam::Vm& vm, RegionCopier& copier, BinaryStore& binaries,
+                             std::uint64_t table, std::uint32_t epoch, bool moving)
+    : writer_(copier.writer()),
+      table_(table),
+      epoch_(epoch),
+      rows_(vm, copier, binaries,
+            {format::OwnerKind::kEtsTable, table, format::RegionKind::kEtsRow,
+             moving ? kRowsInMotion : kRowsOfARecord},
+            moving, [this](RowWriter::Part part) { return write(std::move(part)); }) {}
+
+Result<void> EtsRowsWriter::write(RowWriter::Part part) {
+    auto record = std::exchange(about_, {});
+    record.set_table_index(table_);
+    record.set_first_row(part.first_row);
+    record.set_rows(part.rows);
+    record.set_epoch(epoch_);
+    record.set_binaries_before_offset(part.binaries_before_offset);
+    *record.mutable_directory() = std::move(part.directory);
+    ASSIGN_OR_RETURN(const auto offset, writer_.append(format::RecordKind::kEtsRows, record));
+    offsets_.push_back(offset);
+    return {};
+}
+
+Result<std::vector<std::uint64_t>> EtsRowsWriter::finish(records::EtsRows about) {
+    about_ = std::move(about);
+    about_.set_last(true);
+    RETURN_IF_ERROR(rows_.flush());
+    return std::move(offsets_);
+}
 
 /// How often the rows of a changing table are read, unless the table is large.
 constexpr int kAttempts = 3;

@@ -1,12 +1,15 @@
 #include "query/diff/sources/compared_tables.h"
 #include "query/exported/exported_things.h"
+#include "query/process/process_names.h"
 
 #include <libdump/base/return_if_error.h>
+#include <libdump/format/process_name.h>
 
 #include <fmt/format.h>
 
+#include <optional>
 #include <string>
-#include <unordered_map>
+#include <utility>
 
 namespace beamdump::query {
 
@@ -42,6 +45,18 @@ Result<void> read_tables(DiffContext& context, std::size_t number, ThingTable& t
     return {};
 }
 
+/// What tables call the owner, or its pid.
+Result<std::optional<std::string>> shown_owner(const ComparedDump& dump, const EtsTableLine& line) {
+    const auto owner = parse_pid(line.owner.value_or(""));
+    if (owner && dump.dump != nullptr) {
+        ASSIGN_OR_RETURN(auto names, ProcessNames(*dump.dump).of({*owner}));
+        if (const auto name = names.find(*owner); name != names.end()) {
+            return std::optional(std::move(name->second));
+        }
+    }
+    return line.owner_name ? line.owner_name : line.owner;
+}
+
 Result<void> describe_tables(DiffContext& context, const ThingTable& table,
                              std::span<ThingChange*> things) {
     for (std::size_t number = 0; number < context.dumps.size(); ++number) {
@@ -60,7 +75,8 @@ Result<void> describe_tables(DiffContext& context, const ThingTable& table,
             change->add_detail("type", line.type);
             change->add_detail("owner", line.owner);
             change->add_detail("owner_name", line.owner_name);
-            if (const auto& owner = line.owner_name ? line.owner_name : line.owner) {
+            ASSIGN_OR_RETURN(const auto owner, shown_owner(context.dumps[number], line));
+            if (owner) {
                 change->title = fmt::format("{}, owner {}", change->key, *owner);
             }
         }

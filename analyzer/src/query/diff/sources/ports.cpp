@@ -4,21 +4,12 @@
 
 #include <libdump/base/return_if_error.h>
 
-#include <algorithm>
-#include <iterator>
 #include <string>
-#include <string_view>
 #include <variant>
 
 namespace beamdump::query {
 
 namespace {
-
-std::size_t place_of_column(std::string_view name) {
-    const auto columns = port_columns();
-    return static_cast<std::size_t>(
-        std::distance(columns.begin(), std::ranges::find(columns, name, &Column::name)));
-}
 
 Result<void> read_exported_ports(const ComparedDump& dump, std::size_t number, ThingTable& table) {
     if (!dump.whole || dump.exported->count(port_kind()) == 0) {
@@ -36,7 +27,7 @@ Result<void> read_ports(DiffContext& context, std::size_t number, ThingTable& ta
     if (dump.exported != nullptr) {
         return read_exported_ports(dump, number, table);
     }
-    const RowQuery query{.sort = "queue", .filters = {}, .limit = 0, .counted_by = {}};
+    const RowQuery query{.sort = "queue", .filters = {}, .limit = 0, .derived = false};
     auto list = list_ports(*dump.dump, dump.facts.file, query);
     if (!list && list.error().code != ErrorCode::kNotFound) {
         return std::unexpected(list.error());
@@ -46,8 +37,8 @@ Result<void> read_ports(DiffContext& context, std::size_t number, ThingTable& ta
         return {};
     }
     table.begin(number);
-    const std::size_t name = place_of_column("name");
-    const std::size_t queue = place_of_column("queue");
+    const std::size_t name = column_place(port_columns(), "name");
+    const std::size_t queue = column_place(port_columns(), "queue");
     for (const Row& row : list->take()) {
         const auto* text = std::get_if<std::string>(&row.at(name));
         const auto* bytes = std::get_if<std::uint64_t>(&row.at(queue));

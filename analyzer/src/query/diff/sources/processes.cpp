@@ -30,6 +30,7 @@ constexpr DiffSource kProcessSource = {
              .members = "processes",
              .appeared = "started",
              .gone = "exited",
+             .turnover_by = "initial call",
              .ranked = true,
              .container = "groups"},
     .read = read_processes,

@@ -34,7 +34,7 @@ std::string queue_name(const SchedulerLine& line) {
 Result<std::string> process_name(NodeFacts& facts, const std::string& pid) {
     const auto row = facts.dump().find_process(pid);
     if (row) {
-        return process_with_name(process_line(facts.dump(), *row));
+        return facts.named(pid);
     }
     // It may have started after the process table was read.
     return row.error().code == ErrorCode::kNotFound ? Result<std::string>(pid)

@@ -1,5 +1,6 @@
 #include "query/findings/finding.h"
 #include "query/findings/node_facts.h"
+#include "query/process/process_names.h"
 
 #include <libdump/base/amount_text.h>
 #include <libdump/base/return_if_error.h>
@@ -60,7 +61,7 @@ Result<RuleAnswer> system_process_rule(NodeFacts& facts) {
             continue;
         }
         RETURN_IF_ERROR(row);
-        const auto line = process_line(facts.dump(), *row);
+        const auto line = named_line(facts.dump(), *row);
         if (line.message_queue_length.value_or(0) >= kManyMessages) {
             answer.findings.push_back(finding_of(facts, line, process.what));
         }

@@ -1,6 +1,7 @@
 #include "query/findings/finding.h"
 #include "query/findings/node_facts.h"
 #include "query/process/messages.h"
+#include "query/process/process_names.h"
 
 #include <libdump/base/amount_text.h>
 #include <libdump/base/return_if_error.h>
@@ -56,7 +57,7 @@ Result<RuleAnswer> unread_log_rule(NodeFacts& facts) {
             continue;
         }
         RETURN_IF_ERROR(row);
-        const auto line = process_line(facts.dump(), *row);
+        const auto line = named_line(facts.dump(), *row);
         const auto messages = line.message_queue_length.value_or(0);
         if (messages < many) {
             continue;

@@ -242,13 +242,14 @@ function showTables(ets, processes, open) {
     columns: [text("name", "Name", (one) => known(one.name) ? one.name : one.id),
       number("memory_bytes", "Memory", bytesText), number("size", "Rows", countText),
       text("type", "Type", (one) => one.type), text("protection", "Protection", (one) => one.protection),
-      text("owner", "Owner", (one) => known(one.owner_name) ? one.owner_name : one.owner)],
+      text("owner", "Owner",
+        (one) => known(one.owner_display_name) ? one.owner_display_name : one.owner)],
     name: (at) => tables[at].name || tables[at].id || "the table",
     detail: (at) => {
       const one = tables[at];
       const owner = processes.findPid(one.owner);
       return el("div.unfolded", {}, el("dl.facts", {},
-        Object.entries(one).filter(([id]) => id !== "owner" && id !== "owner_name")
+        Object.entries(one).filter(([id]) => !id.startsWith("owner"))
           .map(([id, value]) => fact(id, String(value))),
         fact("owner", owner === ABSENT ? one.owner : el("button.link", { type: "button",
           onclick: () => open(owner) }, processes.title(owner) + " " + one.owner))));

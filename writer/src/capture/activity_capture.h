@@ -1,0 +1,39 @@
+#pragma once
+
+#include <libdump/write/dump_writer.h>
+#include <libvm/beam/activity/distribution.h>
+#include <libvm/beam/activity/persistent_terms.h>
+#include <libvm/beam/activity/timers.h>
+#include <libvm/beam/vm/steady_read.h>
+#include <libvm/beam/vm/vm.h>
+
+#include <cstdint>
+#include <string_view>
+
+namespace beamdump::capture {
+
+/// Writes the node's schedulers and run queues. Those that cannot be read are skipped, and the
+/// trailer says so.
+Result<void> write_schedulers(beam::Vm& vm, DumpWriter& writer, records::Trailer& trailer);
+
+/// Writes the node's timers. `moving`: it is running. Those that cannot be read are skipped, and
+/// the trailer says so.
+Result<void> write_timers(beam::Vm& vm, DumpWriter& writer, records::Trailer& trailer, bool moving);
+
+/// Writes the table of other nodes; what could not be read is a warning in the trailer.
+Result<void> write_distribution(beam::Vm& vm, DumpWriter& writer, records::Trailer& trailer,
+                                const beam::Moving& moving);
+
+// Each adds what the dump lacks to the trailer's warnings, without counts that are zero: nothing if
+// nothing is missing.
+
+/// While the node runs (`moving`), timers come and go between its counters and its lists, and those
+/// that are missing are not told.
+void warn_of_timers(const beam::TimerReader::Left& left, bool moving, records::Trailer& trailer);
+void warn_of_connections(const beam::DistributionReader::Left& left, records::Trailer& trailer);
+void warn_of_persistent_terms(const beam::PersistentTermReader::Counts& counts,
+                              records::Trailer& trailer);
+void warn_of_schedulers(std::uint64_t unreadable, std::string_view why, records::Trailer& trailer);
+void warn_of_ports(std::uint64_t unreadable, records::Trailer& trailer);
+
+}  // namespace beamdump::capture
