@@ -47,14 +47,16 @@ Result<std::vector<records::AllocatorInstance>> read_allocators(beam::Vm& vm) {
     return records;
 }
 
-void read_memory(beam::Vm& vm, NodeLoad& load) {
+}  // namespace
+
+std::map<std::string, std::uint64_t> read_categories(beam::Vm& vm) {
     if (!vm.tables().memory.allocators) {
-        return;
+        return {};
     }
     const auto allocators =
         beam::read_steadily([] { return true; }, vm, [&] { return read_allocators(vm); });
     if (!allocators) {
-        return;
+        return {};
     }
     auto areas = beam::read_areas(vm, beam::AtomSpace(), 0, [](const std::string&) {});
     areas.erase("atom_space");
@@ -62,10 +64,33 @@ void read_memory(beam::Vm& vm, NodeLoad& load) {
     if (!vm.tables().memory.code_bytes) {
         areas.erase("loaded_code");
     }
-    load.memory = beam::memory_categories(vm.layout(), *allocators, areas);
+    return beam::memory_categories(vm.layout(), *allocators, areas);
 }
 
-}  // namespace
+Result<std::map<ThreadGroup, std::uint64_t>> read_queue_lengths(beam::Vm& vm) {
+    std::map<ThreadGroup, std::uint64_t> queues;
+    if (auto reader = beam::SchedulerReader::open(vm)) {
+        ASSIGN_OR_RETURN(const auto read, reader->read());
+        for (const auto& queue : read.schedulers.run_queue()) {
+            if (queue.has_length()) {
+                queues[{queue.kind(), queue.number()}] = queue.length();
+            }
+        }
+    }
+    return queues;
+}
+
+std::optional<std::uint64_t> resident_bytes(const target::ProcDirectory& directory) {
+    const auto statm = directory.read("statm");
+    if (!statm) {
+        return std::nullopt;
+    }
+    std::string_view text = *statm;
+    next_word(text);
+    const auto pages = decimal_number(next_word(text));
+    return pages ? std::optional(*pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)))
+                 : std::nullopt;
+}
 
 std::optional<std::uint64_t> processor_ns(std::string_view schedstat) {
     const auto ran = decimal_number(next_word(schedstat));
@@ -79,22 +104,9 @@ Result<NodeLoad> read_load(beam::Vm& vm) {
     NodeLoad load;
     ASSIGN_OR_RETURN(const auto directory, target::ProcDirectory::open(pid));
     RETURN_IF_ERROR(read_threads(pid, directory, load));
-    if (auto statm = directory.read("statm")) {
-        std::string_view text = *statm;
-        next_word(text);
-        if (const auto pages = decimal_number(next_word(text))) {
-            load.resident_bytes = *pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-        }
-    }
-    if (auto reader = beam::SchedulerReader::open(vm)) {
-        ASSIGN_OR_RETURN(const auto read, reader->read());
-        for (const auto& queue : read.schedulers.run_queue()) {
-            if (queue.has_length()) {
-                load.queues[{queue.kind(), queue.number()}] = queue.length();
-            }
-        }
-    }
-    read_memory(vm, load);
+    load.resident_bytes = resident_bytes(directory);
+    ASSIGN_OR_RETURN(load.queues, read_queue_lengths(vm));
+    load.memory = read_categories(vm);
     return load;
 }
 

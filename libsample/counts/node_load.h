@@ -2,6 +2,7 @@
 
 #include <libvm/beam/activity/schedulers.h>
 #include <libvm/beam/vm/vm.h>
+#include <libvm/target/process/proc_directory.h>
 
 #include <map>
 #include <optional>
@@ -25,6 +26,13 @@ struct NodeLoad {
     /// erlang:memory/0's categories without atom: that needs a pass over all atoms.
     std::map<std::string, std::uint64_t> memory{};
 };
+
+/// /proc/PID/statm's resident pages, in bytes; nothing where it cannot be read.
+std::optional<std::uint64_t> resident_bytes(const target::ProcDirectory& directory);
+/// NodeLoad::queues. Only kTargetDied is an error.
+Result<std::map<ThreadGroup, std::uint64_t>> read_queue_lengths(beam::Vm& vm);
+/// NodeLoad::memory; empty where the allocators cannot be read.
+std::map<std::string, std::uint64_t> read_categories(beam::Vm& vm);
 
 /// Reads a node's load. What cannot be read is absent; only kTargetDied is an error.
 Result<NodeLoad> read_load(beam::Vm& vm);

@@ -16,7 +16,9 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds kLook{20};
+/// How often signals, and children while there are any, are looked after.
+constexpr milliseconds kLook{100};
+constexpr milliseconds kChildLook{20};
 constexpr milliseconds kNodeLook{1000};
 /// A node that has just started does not have all of its tables yet.
 constexpr milliseconds kOpenAgain{2000};
@@ -64,10 +66,19 @@ void Watcher::say(std::string_view kind, std::string sentence,
 }
 
 void Watcher::sleep(milliseconds time) const {
-    const auto end = now() + time;
-    while (!cancelled_ && !asked_ && now() < end) {
-        std::this_thread::sleep_for(std::clamp(end - now(), milliseconds(1), kLook));
+    const auto look = capture_ || !commands_.empty() ? kChildLook : kLook;
+    const auto end = now() + std::min(time, look);
+    for (auto left = end - now(); !cancelled_ && !asked_ && left.count() > 0; left = end - now()) {
+        std::this_thread::sleep_for(left);
     }
+}
+
+std::set<Quantity> Watcher::wanted() const {
+    std::set<Quantity> wanted;
+    for (const auto& rule : config_.rules) {
+        wanted.insert(rule.of);
+    }
+    return wanted;
 }
 
 Result<NodeReader> Watcher::open_node() {
@@ -81,8 +92,13 @@ Result<NodeReader> Watcher::open_node() {
 Result<NodeReader> Watcher::wait_for_node() {
     std::vector<pid_t> seen;
     bool told = false;
+    auto next = now();
     for (auto again = milliseconds(0); !cancelled_; sleep(kNodeLook)) {
         look_after_children(node_);
+        if (now() < next) {
+            continue;
+        }
+        next = now() + kNodeLook;
         ASSIGN_OR_RETURN(auto vms, nodes::running_vms());
         // To ask a VM for its name takes a while: only where others run than before, or the last
         // look may have come too early.
@@ -99,7 +115,7 @@ Result<NodeReader> Watcher::wait_for_node() {
         const bool there = code != ErrorCode::kNotABeam && code != ErrorCode::kNotFound &&
                            code != ErrorCode::kTargetDied && code != ErrorCode::kImplausible;
         if (code == ErrorCode::kPermission || code == ErrorCode::kUnsupported ||
-            code == ErrorCode::kNoLayout ||
+            code == ErrorCode::kNoLayout || (config_.node.empty() && code == ErrorCode::kUsage) ||
             (nodes::pid_of(config_.node) && code != ErrorCode::kImplausible)) {
             return std::unexpected(node.error());
         }
@@ -154,7 +170,7 @@ Result<void> Watcher::watch(NodeReader& node) {
         if (now() < next) {
             continue;
         }
-        auto read = node.read();
+        auto read = node.read(wanted());
         if (read && scans && now() >= next_scan) {
             auto found = node.scan(cancelled_);
             if (!found && !cancelled_) {
@@ -309,7 +325,7 @@ void Watcher::run_command(std::size_t rule, const std::string& file, const std::
 
 Result<std::vector<std::string>> Watcher::check() {
     ASSIGN_OR_RETURN(auto node, open_node());
-    ASSIGN_OR_RETURN(auto read, node.read());
+    ASSIGN_OR_RETURN(auto read, node.read(wanted()));
     ASSIGN_OR_RETURN(const auto scanned, node.scan(cancelled_));
     read.insert(scanned.begin(), scanned.end());
     std::vector<std::string> lines{fmt::format("{} (process {})", node.name(), node.pid())};

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,7 @@ class Watcher {
         std::chrono::milliseconds begun{};
     };
 
+    [[nodiscard]] std::set<Quantity> wanted() const;
     Result<NodeReader> open_node();
     Result<NodeReader> wait_for_node();
     /// Until the node ends.

@@ -112,45 +112,65 @@ void NodeReader::read_limits(Measurements& into) const {
     }
 }
 
-void NodeReader::read_counts(Measurements& into) {
-    if (const auto table = beam::IdTable::processes(*vm_)) {
-        into[Quantity::kProcesses] = {.value = static_cast<double>(table->count()),
-                                      .whole = static_cast<double>(table->slots())};
+void NodeReader::read_counts(const std::set<Quantity>& wanted, Measurements& into) {
+    const auto count = [&](Quantity quantity, std::uint64_t number, double whole) {
+        into[quantity] = {.value = static_cast<double>(number), .whole = whole};
+    };
+    if (wanted.contains(Quantity::kProcesses)) {
+        if (const auto table = beam::IdTable::processes(*vm_)) {
+            count(Quantity::kProcesses, table->count(), table->slots());
+        }
     }
-    if (const auto table = beam::IdTable::ports(*vm_)) {
-        into[Quantity::kPorts] = {.value = static_cast<double>(table->count()),
-                                  .whole = static_cast<double>(table->slots())};
+    if (wanted.contains(Quantity::kPorts)) {
+        if (const auto table = beam::IdTable::ports(*vm_)) {
+            count(Quantity::kPorts, table->count(), table->slots());
+        }
     }
-    if (const auto atoms = beam::AtomReader::open(*vm_)) {
-        into[Quantity::kAtoms] = {.value = static_cast<double>(atoms->count()),
-                                  .whole = atom_limit_};
+    if (wanted.contains(Quantity::kAtoms)) {
+        if (const auto atoms = beam::AtomReader::open(*vm_)) {
+            count(Quantity::kAtoms, atoms->count(), atom_limit_);
+        }
     }
 }
 
-Result<Measurements> NodeReader::read() {
+Result<Measurements> NodeReader::read(const std::set<Quantity>& wanted) {
     Measurements read;
-    ASSIGN_OR_RETURN(const auto load, sampler::read_load(*vm_));
+    vm_->forget();
+    ASSIGN_OR_RETURN(const auto directory, target::ProcDirectory::open(pid_));
     const auto machine = machine_bytes_ > 0 ? std::optional(machine_bytes_) : std::nullopt;
-    if (load.resident_bytes) {
-        read[Quantity::kResident] = {.value = static_cast<double>(*load.resident_bytes),
-                                     .whole = machine};
+    // Always: a process that has none has ended.
+    const auto resident = sampler::resident_bytes(directory);
+    if (!resident || *resident == 0) {
+        return fail(ErrorCode::kTargetDied, fmt::format("process {} has ended", pid_));
     }
-    for (const auto& [name, quantity] : kCategories) {
-        if (const auto found = load.memory.find(std::string(name)); found != load.memory.end()) {
-            read[quantity] = {.value = static_cast<double>(found->second), .whole = machine};
+    read[Quantity::kResident] = {.value = static_cast<double>(*resident), .whole = machine};
+    const bool categories = std::ranges::any_of(
+        kCategories, [&](const auto& named) { return wanted.contains(named.second); });
+    if (categories) {
+        const auto memory = sampler::read_categories(*vm_);
+        for (const auto& [name, quantity] : kCategories) {
+            if (const auto found = memory.find(std::string(name)); found != memory.end()) {
+                read[quantity] = {.value = static_cast<double>(found->second), .whole = machine};
+            }
         }
     }
-    std::optional<double> waiting;
-    for (const auto& [group, length] : load.queues) {
-        if (group.first == records::SCHEDULER_KIND_NORMAL) {
-            waiting = waiting.value_or(0) + static_cast<double>(length);
+    if (wanted.contains(Quantity::kRunQueue)) {
+        ASSIGN_OR_RETURN(const auto queues, sampler::read_queue_lengths(*vm_));
+        std::optional<double> waiting;
+        for (const auto& [group, length] : queues) {
+            if (group.first == records::SCHEDULER_KIND_NORMAL) {
+                waiting = waiting.value_or(0) + static_cast<double>(length);
+            }
+        }
+        if (waiting) {
+            read[Quantity::kRunQueue] = {.value = *waiting};
         }
     }
-    if (waiting) {
-        read[Quantity::kRunQueue] = {.value = *waiting};
+    if (wanted.contains(Quantity::kMemory) || wanted.contains(Quantity::kPressure) ||
+        wanted.contains(Quantity::kLimitReached)) {
+        read_limits(read);
     }
-    read_limits(read);
-    read_counts(read);
+    read_counts(wanted, read);
     return read;
 }
 

@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <memory>
+#include <set>
 #include <string>
 
 namespace beamdump::watch {
@@ -23,17 +24,17 @@ class NodeReader {
     /// "rabbit@host".
     [[nodiscard]] const std::string& name() const { return name_; }
 
-    /// All quantities that need no look at each process: allocators' counters, tables' counts, run
-    /// queues, files of /proc and the cgroup. The time does not grow with the number of processes.
-    /// What cannot be read is absent. kTargetDied.
-    Result<Measurements> read();
+    /// Those of the quantities that need no look at each process: allocators' counters, tables'
+    /// counts, run queues, files of /proc and the cgroup. The time does not grow with the number of
+    /// processes. What cannot be read is absent. kTargetDied.
+    Result<Measurements> read(const std::set<Quantity>& wanted);
     /// Those that do: the longest mailbox and all mailboxes. kTargetDied; kIo: cancelled.
     Result<Measurements> scan(const std::atomic<bool>& cancelled);
 
   private:
     NodeReader(pid_t pid, std::unique_ptr<beam::Vm> vm, sampler::CountsReader counts);
     void read_limits(Measurements& into) const;
-    void read_counts(Measurements& into);
+    void read_counts(const std::set<Quantity>& wanted, Measurements& into);
 
     pid_t pid_;
     std::unique_ptr<beam::Vm> vm_;
