@@ -3,7 +3,7 @@
 #include <libdump/term/term_scheme.h>
 #include <libvm/beam/collections/collected_fragments.h>
 #include <libvm/beam/collections/collection_fields.h>
-#include <libvm/target/process/thread_registers.h>
+#include <libvm/target/process/threads.h>
 
 #include <map>
 #include <optional>
