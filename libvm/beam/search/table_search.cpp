@@ -3,9 +3,9 @@
 #include <libvm/beam/layout/structs.h>
 #include <libvm/beam/layout/term_bits.h>
 #include <libvm/beam/search/table_search.h>
+#include <libvm/beam/tables/id_table.h>
 #include <libvm/beam/tables/index_table.h>
 #include <libvm/beam/tables/modules.h>
-#include <libvm/beam/tables/pid_words.h>
 #include <libvm/beam/vm/steady_read.h>
 
 #include <fmt/format.h>

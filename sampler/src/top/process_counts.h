@@ -3,7 +3,6 @@
 #include <libsample/node/observed_node.h>
 #include <libvm/beam/processes/queue_lengths.h>
 #include <libvm/beam/tables/id_table.h>
-#include <libvm/beam/tables/pid_words.h>
 #include <libvm/memory/merged_reads.h>
 
 #include <atomic>

@@ -7,7 +7,7 @@
 #include "capture/secrets/cookie.h"
 #include "capture/tables/table_pages.h"
 
-#include <libvm/beam/tables/code_lookup.h>
+#include <libvm/beam/tables/modules.h>
 
 #include <map>
 #include <set>

@@ -1,7 +1,7 @@
 #include "capture/modes/slots.h"
 
 #include <libdump/base/return_if_error.h>
-#include <libvm/beam/processes/process_size.h>
+#include <libvm/beam/processes/process.h>
 
 #include <algorithm>
 

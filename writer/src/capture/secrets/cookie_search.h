@@ -2,7 +2,7 @@
 
 #include "capture/secrets/cookie.h"
 
-#include <libvm/beam/tables/code_lookup.h>
+#include <libvm/beam/tables/modules.h>
 
 namespace beamdump::capture {
 
