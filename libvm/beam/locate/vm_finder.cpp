@@ -46,43 +46,6 @@ std::unexpected<Error> unknown(std::string_view what) {
 
 }  // namespace
 
-void VmFinder::note(std::string_view name, Address address, std::string_view how) {
-    found_.push_back({std::string(name), address, std::string(how)});
-}
-
-Result<Address> VmFinder::global(std::string_view name, std::string_view how,
-                                 const Search& search) {
-    if (const auto symbol = symbols_.find(name)) {
-        note(name, symbol->address, symbol->table);
-        return symbol->address;
-    }
-    auto found = search();
-    if (found) {
-        note(name, *found, how);
-    }
-    return found;
-}
-
-Result<std::uint64_t> VmFinder::word(std::string_view name, Address address) {
-    auto value = vm_.memory().word(address);
-    return value ? value : wrap(fmt::format("reading {}", name), value.error());
-}
-
-Result<const JitSelf*> VmFinder::jit() {
-    if (!jit_) {
-        if (!facts_.jit) {
-            return fail(ErrorCode::kUnsupported,
-                        "the node runs the interpreter without symbols, and only a runtime with "
-                        "the JIT's code list can be searched: use an executable that is not "
-                        "stripped, or the runtime's debug file");
-        }
-        ASSIGN_OR_RETURN(auto self, find_jit_self(vm_, search_));
-        jit_ = std::move(self);
-        note("__jit_debug_descriptor", jit_->descriptor, kByShape);
-    }
-    return &*jit_;
-}
-
 Result<void> VmFinder::find(const RuntimeVersion& version) {
     facts_.otp_release = version.otp_release;
     facts_.erts_version = version.erts_version;
@@ -102,6 +65,28 @@ Result<void> VmFinder::find(const RuntimeVersion& version) {
     find_other_tables();
     vm_.know(facts_, tables_, found_);
     return {};
+}
+
+Result<Address> VmFinder::global(std::string_view name, std::string_view how,
+                                 const Search& search) {
+    if (const auto symbol = symbols_.find(name)) {
+        note(name, symbol->address, symbol->table);
+        return symbol->address;
+    }
+    auto found = search();
+    if (found) {
+        note(name, *found, how);
+    }
+    return found;
+}
+
+void VmFinder::note(std::string_view name, Address address, std::string_view how) {
+    found_.push_back({std::string(name), address, std::string(how)});
+}
+
+Result<std::uint64_t> VmFinder::word(std::string_view name, Address address) {
+    auto value = vm_.memory().word(address);
+    return value ? value : wrap(fmt::format("reading {}", name), value.error());
 }
 
 Result<void> VmFinder::find_tables_by_name() {
@@ -287,17 +272,6 @@ Result<void> VmFinder::find_code_points() {
     return {};
 }
 
-std::optional<Address> VmFinder::global_if_any(std::string_view name, const Search& search,
-                                               std::vector<std::string>& not_found,
-                                               std::string_view how) {
-    const auto found = global(name, how, search);
-    if (!found) {
-        not_found.push_back(fmt::format("{} was not found: {}", name, found.error().message));
-        return std::nullopt;
-    }
-    return *found;
-}
-
 /// What says where the memory is. A node without one of these is captured without what it says.
 void VmFinder::find_memory_tables() {
     auto& memory = tables_.memory;
@@ -359,6 +333,32 @@ void VmFinder::find_other_tables() {
     other.distribution = global_if_any(
         "erts_dist_table", [&] { return find_hash(vm_, search_, "erts_dist_table", "dist_table"); },
         other.not_found, kByName);
+}
+
+std::optional<Address> VmFinder::global_if_any(std::string_view name, const Search& search,
+                                               std::vector<std::string>& not_found,
+                                               std::string_view how) {
+    const auto found = global(name, how, search);
+    if (!found) {
+        not_found.push_back(fmt::format("{} was not found: {}", name, found.error().message));
+        return std::nullopt;
+    }
+    return *found;
+}
+
+Result<const JitSelf*> VmFinder::jit() {
+    if (!jit_) {
+        if (!facts_.jit) {
+            return fail(ErrorCode::kUnsupported,
+                        "the node runs the interpreter without symbols, and only a runtime with "
+                        "the JIT's code list can be searched: use an executable that is not "
+                        "stripped, or the runtime's debug file");
+        }
+        ASSIGN_OR_RETURN(auto self, find_jit_self(vm_, search_));
+        jit_ = std::move(self);
+        note("__jit_debug_descriptor", jit_->descriptor, kByShape);
+    }
+    return &*jit_;
 }
 
 }  // namespace beamdump::beam
