@@ -2,7 +2,7 @@
 #include <libdump/base/return_if_error.h>
 #include <libsample/counts/node_load.h>
 #include <libsample/events/threads.h>
-#include <libvm/beam/allocators/categories.h>
+#include <libvm/beam/allocators/memory_amounts.h>
 #include <libvm/beam/vm/steady_read.h>
 #include <libvm/target/process/clock.h>
 #include <libvm/target/process/proc_directory.h>

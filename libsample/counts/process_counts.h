@@ -2,7 +2,6 @@
 
 #include <libvm/beam/processes/queue_lengths.h>
 #include <libvm/beam/tables/id_table.h>
-#include <libvm/beam/tables/pid_words.h>
 #include <libvm/beam/vm/vm.h>
 #include <libvm/memory/merged_reads.h>
 

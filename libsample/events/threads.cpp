@@ -2,7 +2,7 @@
 #include <libdump/base/return_if_error.h>
 #include <libsample/events/threads.h>
 #include <libvm/target/process/proc_directory.h>
-#include <libvm/target/process/threads_of.h>
+#include <libvm/target/process/threads.h>
 #include <libvm/target/stop/settle.h>
 
 #include <fmt/format.h>

@@ -2,7 +2,7 @@
 
 #include <libsample/events/sample.h>
 #include <libvm/memory/memory_source.h>
-#include <libvm/target/process/thread_registers.h>
+#include <libvm/target/process/threads.h>
 
 #include <optional>
 #include <string_view>

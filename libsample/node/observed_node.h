@@ -3,7 +3,7 @@
 #include <libsample/node/shared_code.h>
 #include <libvm/beam/locate/locate.h>
 #include <libvm/beam/tables/atoms.h>
-#include <libvm/beam/tables/code_lookup.h>
+#include <libvm/beam/tables/modules.h>
 #include <libvm/beam/vm/vm.h>
 
 #include <atomic>

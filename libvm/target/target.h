@@ -3,7 +3,6 @@
 #include <libvm/memory/memory_source.h>
 #include <libvm/memory/present_pages.h>
 #include <libvm/target/image/elf_image.h>
-#include <libvm/target/image/mapping_use.h>
 #include <libvm/target/image/mappings.h>
 #include <libvm/target/process/head_room.h>
 

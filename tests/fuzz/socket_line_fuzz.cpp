@@ -1,7 +1,7 @@
 // Reads arbitrary bytes as a line of the kernel's tables of sockets (/proc/PID/net): its texts lie
 // within bounds.
 
-#include <libvm/target/process/socket_line.h>
+#include <libvm/target/process/sockets.h>
 
 #include <cstdlib>
 

@@ -3,7 +3,7 @@
 #include <libdump/term/term_scheme.h>
 #include <libvm/beam/layout/structs.h>
 #include <libvm/beam/tables/atoms.h>
-#include <libvm/beam/tables/pid_words.h>
+#include <libvm/beam/tables/id_table.h>
 
 #include <functional>
 #include <string>

@@ -4,7 +4,6 @@
 #include <libvm/beam/layout/structs.h>
 #include <libvm/beam/tables/atoms.h>
 #include <libvm/beam/tables/id_table.h>
-#include <libvm/beam/tables/pid_words.h>
 
 #include <functional>
 #include <map>

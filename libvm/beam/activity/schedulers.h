@@ -2,7 +2,7 @@
 
 #include <libdump/term/term_scheme.h>
 #include <libvm/beam/layout/struct_view.h>
-#include <libvm/beam/tables/pid_words.h>
+#include <libvm/beam/tables/id_table.h>
 
 #include <records.pb.h>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <libvm/beam/allocators/allocator_fields.h>
+#include <libvm/beam/allocators/allocators.h>
 #include <libvm/beam/vm/vm.h>
 
 #include <records.pb.h>

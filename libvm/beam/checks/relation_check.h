@@ -3,8 +3,8 @@
 #include <libvm/beam/checks/checks.h>
 #include <libvm/beam/layout/structs.h>
 #include <libvm/beam/processes/process.h>
-#include <libvm/beam/processes/relation_type.h>
-#include <libvm/beam/tables/pid_words.h>
+#include <libvm/beam/processes/relations.h>
+#include <libvm/beam/tables/id_table.h>
 
 namespace beamdump::beam {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <libvm/beam/tables/code_lookup.h>
+#include <libvm/beam/tables/modules.h>
 
 #include <array>
 

@@ -13,6 +13,9 @@
 namespace beamdump::beam {
 namespace {
 
+/// F_DIRTY_GC_HIBERNATE and F_DIRTY_MAJOR_GC (erl_process.h, OTP 25 to 29).
+constexpr std::uint64_t kFullsweep = 1U << 18U | 1U << 19U;
+
 constexpr std::uint64_t kWordBytes = sizeof(std::uint64_t);
 constexpr std::uint64_t kCellWords = 2;
 /// So many possible copies are examined together, the highest first, so that few are read.
@@ -41,6 +44,86 @@ std::unexpected<Error> elsewhere(std::string_view why) {
 }
 
 }  // namespace
+
+CollectionFields::CollectionFields(LayoutNames& names)
+    : heap(names.field("Process", "heap")),
+      htop(names.field("Process", "htop")),
+      hend(names.field("Process", "hend")),
+      stop(names.field("Process", "stop")),
+      high_water(names.field("Process", "high_water")),
+      heap_sz(names.field("Process", "heap_sz")),
+      abandoned_heap(names.field("Process", "abandoned_heap")),
+      old_heap(names.field("Process", "old_heap")),
+      old_htop(names.field("Process", "old_htop")),
+      old_hend(names.field("Process", "old_hend")),
+      state(names.field("Process", "state")),
+      flags(names.field("Process", "flags")),
+      bytes(names.bytes("Process")) {}
+
+Span CollectionFields::abandoned(const StructView& structure) const {
+    const auto begin = structure.get(abandoned_heap);
+    return begin == 0 ? Span{}
+                      : Span{begin, begin + structure.get(heap_sz) * sizeof(std::uint64_t)};
+}
+
+bool CollectionFields::heap_is_consistent(const StructView& structure) const {
+    // With an abandoned heap the size is that one's.
+    return structure.get(abandoned_heap) != 0 ||
+           structure.get(heap) + structure.get(heap_sz) * sizeof(std::uint64_t) ==
+               structure.get(hend);
+}
+
+bool CollectionFields::stack_is_in_place(const StructView& structure) const {
+    const auto top = structure.get(stop);
+    return structure.get(heap) <= top && top <= structure.get(hend);
+}
+
+bool CollectionFields::old_heap_may_be_freed(const StructView& structure) const {
+    return (structure.get(flags) & kFullsweep) != 0 && structure.get(old_heap) == 0;
+}
+
+bool CollectionFields::mark_is_in_place(const StructView& structure) const {
+    const auto mark = structure.get(high_water);
+    const auto former = abandoned(structure);
+    return (structure.get(heap) <= mark && mark <= structure.get(hend)) ||
+           (former.begin != 0 && former.begin <= mark && mark <= former.end);
+}
+
+Result<CollectedFragments> CollectedFragments::open(Vm& vm) {
+    ASSIGN_OR_RETURN(auto fragments, FragmentReader::open(vm));
+    ASSIGN_OR_RETURN(auto messages, MessageWalker::open(vm));
+    LayoutNames names(vm.layout());
+    CollectedFragments found(fragments, std::move(messages), names);
+    RETURN_IF_ERROR(names.outcome());
+    return found;
+}
+
+bool CollectedFragments::any(const StructView& structure) const {
+    return structure.get(own_) != 0 || structure.get(received_) != 0;
+}
+
+Result<std::vector<Span>> CollectedFragments::read(const StructView& structure, std::size_t most) {
+    std::vector<Span> spans;
+    const auto add = [&](const Fragment& fragment) -> Result<void> {
+        if (spans.size() == most) {
+            return fail(ErrorCode::kChanged,
+                        fmt::format("it has more than {} heap fragments in a collection", most));
+        }
+        spans.push_back({fragment.words_begin, fragment.words_begin + fragment.used_words * 8});
+        return {};
+    };
+    RETURN_IF_ERROR(fragments_.chain(structure.get(own_), most + 1, add));
+    RETURN_IF_ERROR(messages_.received(structure.get(received_), most + 1, add));
+    return spans;
+}
+
+Result<void> CollectedFragments::each_message(
+    const ProcessView& process, std::uint64_t most,
+    const std::function<Result<void>(std::uint64_t)>& visit) {
+    return messages_.walk(process, most, [&](QueueEntry& entry) -> Result<void> {
+        return entry.message.has_term_word() ? visit(entry.message.term_word()) : Result<void>();
+    });
+}
 
 Result<CollectionReader> CollectionReader::open(Vm& vm) {
     ASSIGN_OR_RETURN(auto fragments, CollectedFragments::open(vm));

@@ -1,9 +1,9 @@
 #pragma once
 
 #include <libdump/term/term_scheme.h>
-#include <libvm/beam/allocators/heap_blocks.h>
-#include <libvm/beam/collections/collected_fragments.h>
-#include <libvm/beam/collections/collection_fields.h>
+#include <libvm/beam/allocators/blocks.h>
+#include <libvm/beam/processes/messages.h>
+#include <libvm/beam/processes/process.h>
 
 #include <array>
 #include <map>
@@ -12,6 +12,57 @@
 #include <vector>
 
 namespace beamdump::beam {
+
+/// The fields of Process by which a collection's progress is told (erl_gc.c, OTP 25 to 29).
+struct CollectionFields {
+    explicit CollectionFields(LayoutNames& names);
+
+    /// The whole abandoned heap block; empty if there is none.
+    [[nodiscard]] Span abandoned(const StructView& structure) const;
+    /// Whether the heap's fields agree about its size: hibernation changes them one by one, and
+    /// meanwhile offsets all pointers.
+    [[nodiscard]] bool heap_is_consistent(const StructView& structure) const;
+    /// Whether the stack has not been moved to a new block.
+    [[nodiscard]] bool stack_is_in_place(const StructView& structure) const;
+    /// Whether the high-water mark is not yet that of a new block.
+    [[nodiscard]] bool mark_is_in_place(const StructView& structure) const;
+
+    /// Whether a fullsweep has no old heap. It is freed before a field names the new block
+    /// (erl_gc.c, full_sweep_heaps()): what was moved out of it is then not known.
+    [[nodiscard]] bool old_heap_may_be_freed(const StructView& structure) const;
+
+    Field heap, htop, hend, stop, high_water, heap_sz, abandoned_heap, old_heap, old_htop, old_hend,
+        state, flags;
+    std::uint32_t bytes;
+};
+
+/// The heap fragments whose objects a collection moves: a process's own, and those of messages that
+/// it has received (erl_gc.c, young_gen_usage(), OTP 25 to 29).
+class CollectedFragments {
+  public:
+    static Result<CollectedFragments> open(Vm& vm);
+
+    /// Whether the process has any. `structure` is its Process.
+    [[nodiscard]] bool any(const StructView& structure) const;
+
+    /// The used words of each. kChanged: there are more than `most`.
+    Result<std::vector<Span>> read(const StructView& structure, std::size_t most);
+
+    /// Calls `visit` with the terms' words of the messages in the process's queues, `most` at most.
+    Result<void> each_message(const ProcessView& process, std::uint64_t most,
+                              const std::function<Result<void>(std::uint64_t)>& visit);
+
+  private:
+    CollectedFragments(FragmentReader fragments, MessageWalker messages, LayoutNames& names)
+        : fragments_(fragments),
+          messages_(std::move(messages)),
+          own_(names.field("Process", "mbuf")),
+          received_(names.field("Process", "msg_frag")) {}
+
+    FragmentReader fragments_;
+    MessageWalker messages_;
+    Field own_, received_;
+};
 
 /// Where the words are of a process that stands in the middle of a collection (erl_gc.c,
 /// do_minor(), minor_collection(), major_collection(); OTP 25 to 29).

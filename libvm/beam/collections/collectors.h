@@ -1,9 +1,8 @@
 #pragma once
 
 #include <libdump/term/term_scheme.h>
-#include <libvm/beam/collections/collected_fragments.h>
-#include <libvm/beam/collections/collection_fields.h>
-#include <libvm/target/process/thread_registers.h>
+#include <libvm/beam/collections/collection.h>
+#include <libvm/target/process/threads.h>
 
 #include <map>
 #include <optional>

@@ -4,7 +4,6 @@
 #include <libvm/beam/ets/ets_table.h>
 #include <libvm/beam/processes/process_proof.h>
 #include <libvm/beam/tables/id_table.h>
-#include <libvm/beam/tables/pid_words.h>
 
 #include <cstdint>
 #include <memory>

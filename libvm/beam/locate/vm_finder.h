@@ -1,25 +1,11 @@
 #pragma once
 
-#include <libvm/beam/locate/symbols.h>
+#include <libvm/beam/locate/version.h>
 #include <libvm/beam/search/jit_list.h>
-#include <libvm/beam/vm/vm.h>
 
 #include <functional>
 
 namespace beamdump::beam {
-
-/// The runtime's version, and how it was found.
-struct RuntimeVersion {
-    std::string otp_release;
-    std::string erts_version;
-    bool jit = false;
-    std::vector<Found> found;
-};
-
-/// Reads the etp_* constants (erl_etp.c) or, without symbols, the text of the version. Needs no
-/// layout. kUnsupported: not 64 bits.
-Result<RuntimeVersion> find_version(target::Target& target, const Symbols& symbols,
-                                    const ImageSearch& search);
 
 /// Finds a VM's globals by symbol or, without one, by a search of the image's data. Each step can
 /// use what earlier steps found.

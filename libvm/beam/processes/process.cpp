@@ -21,7 +21,20 @@ void set_mfa(records::Mfa& into, const CodeMfa& from) {
     into.set_arity(from.arity);
 }
 
+constexpr std::uint64_t kMaxProcessWords = std::uint64_t{1} << 44U;  // more is garbage
+
+constexpr std::uint64_t kMaxArguments = 1024;        // MAX_REG, erl_vm.h
+constexpr std::uint64_t kMaxDictionary = 1U << 28U;  // slots
+
 }  // namespace
+
+void ProcessView::clear() {
+    records::Process kept;
+    kept.Swap(&facts);
+    kept.Clear();
+    *this = {};
+    facts.Swap(&kept);
+}
 
 Result<ProcessReader> ProcessReader::open(Vm& vm, CodeLookup& code) {
     ASSIGN_OR_RETURN(auto atoms, AtomWords::resolve(vm.layout()));
@@ -31,14 +44,6 @@ Result<ProcessReader> ProcessReader::open(Vm& vm, CodeLookup& code) {
     reader.resolve(names);
     RETURN_IF_ERROR(names.outcome());
     return reader;
-}
-
-void ProcessView::clear() {
-    records::Process kept;
-    kept.Swap(&facts);
-    kept.Clear();
-    *this = {};
-    facts.Swap(&kept);
 }
 
 Result<ProcessView> ProcessReader::decode(IdSlot slot, std::span<const std::byte> bytes,
@@ -73,29 +78,6 @@ Result<void> ProcessReader::decode(IdSlot slot, std::span<const std::byte> bytes
     return {};
 }
 
-ProcessStatus ProcessReader::status(std::uint64_t state) const {
-    // The order is erts_process_state2status()'s (erl_process.c).
-    if ((state & c_.free) != 0) {
-        return records::PROCESS_STATUS_FREE;
-    }
-    if ((state & c_.exiting) != 0) {
-        return records::PROCESS_STATUS_EXITING;
-    }
-    if ((state & c_.gc) != 0) {
-        return records::PROCESS_STATUS_GARBAGE_COLLECTING;
-    }
-    if ((state & c_.suspended) != 0) {
-        return records::PROCESS_STATUS_SUSPENDED;
-    }
-    if ((state & (c_.running | c_.running_sys | c_.dirty_running | c_.dirty_running_sys)) != 0) {
-        return records::PROCESS_STATUS_RUNNING;
-    }
-    if ((state & (c_.active | c_.active_sys | c_.dirty_active_sys)) != 0) {
-        return records::PROCESS_STATUS_RUNNABLE;
-    }
-    return records::PROCESS_STATUS_WAITING;
-}
-
 ProcessReader::Heaps ProcessReader::heap_of(const StructView& view) const {
     return {{view.get(f_.heap), view.get(f_.htop)},
             {view.get(f_.old_heap), view.get(f_.old_htop)},
@@ -103,24 +85,132 @@ ProcessReader::Heaps ProcessReader::heap_of(const StructView& view) const {
             view.get(f_.id)};
 }
 
-void ProcessReader::judge(const StructView& view, bool yielded, ProcessView& process) {
-    const auto state = view.get(f_.state);
-    process.status = status(state);
-    process.facts.set_state_bits(static_cast<std::uint32_t>(state));
-    const auto name = status_name(process.status);
-    process.facts.set_status(name.data(), name.size());
-    if ((state & (c_.free | c_.exiting)) != 0) {
-        process.void_reason = records::VOID_REASON_EXITING;
-    } else if ((state & c_.gc) != 0) {
-        process.void_reason = records::VOID_REASON_COLLECTING;
-    } else if (yielded) {
-        // It holds its own lock.
-        process.void_reason = records::VOID_REASON_NONE;
-    } else if ((state & (c_.running | c_.running_sys | c_.dirty_running_sys)) != 0) {
-        process.void_reason = records::VOID_REASON_RUNNING;
-    } else if ((view.get(f_.lock) & c_.lock_main) != 0) {
-        process.void_reason = records::VOID_REASON_LOCKED;
+std::optional<ProcessReader::Areas> ProcessReader::areas_of(const StructView& view) const {
+    const auto heap = view.get(f_.heap);
+    const auto htop = view.get(f_.htop);
+    const auto stop = view.get(f_.stop);
+    const auto hend = view.get(f_.hend);
+    const auto old_heap = view.get(f_.old_heap);
+    const auto old_htop = view.get(f_.old_htop);
+    const auto old_hend = view.get(f_.old_hend);
+    const bool aligned = ((heap | htop | stop | hend | old_heap | old_htop | old_hend) & 7U) == 0;
+    const bool ordered = heap <= htop && htop <= stop && stop <= hend && old_heap <= old_htop &&
+                         old_htop <= old_hend;
+    if (heap == 0 || !aligned || !ordered || (hend - heap) / 8 > kMaxWords) {
+        return std::nullopt;
     }
+    return Areas{.heap = {heap, htop}, .stack = {stop, hend}, .old_heap = {old_heap, old_htop}};
+}
+
+std::array<Span, 7> ProcessReader::heads_of(const StructView& view) const {
+    // A dictionary of 16 slots, and any link or monitor.
+    constexpr std::uint64_t kDictionaryBytes = 192;
+    constexpr std::uint64_t kNodeBytes = 160;
+    const auto at = [&](Field field, std::uint64_t bytes) {
+        const auto address = view.get(field);
+        return address == 0 || address % 8 != 0 ? Span{} : Span{address, address + bytes};
+    };
+    return {at(f_.dictionary, kDictionaryBytes),
+            at(f_.links, kNodeBytes),
+            at(f_.lt_monitors, kNodeBytes),
+            at(f_.monitors, kNodeBytes),
+            at(f_.current, sizeof(std::uint64_t) * 3),
+            at(f_.reg, registered_->bytes),
+            at(f_.psd, psd_bytes_)};
+}
+
+void ProcessReader::resolve(LayoutNames& names) {
+    const auto process = [&](std::string_view name) { return names.field("Process", name); };
+    bytes_ = names.bytes("Process");
+    f_.id = process("common.id");
+    f_.trace_flags = process("common.trace_flags");
+    f_.started = process("common.started_interval");
+    f_.reg = process("common.reg");
+    f_.links = process("common.links");
+    f_.lt_monitors = process("common.lt_monitors");
+    f_.monitors = process("common.monitors");
+    f_.htop = process("htop");
+    f_.stop = process("stop");
+    f_.fcalls = process("fcalls");
+    f_.freason = process("freason");
+    f_.fvalue = process("fvalue");
+    f_.heap = process("heap");
+    f_.hend = process("hend");
+    f_.abandoned_heap = process("abandoned_heap");
+    f_.heap_sz = process("heap_sz");
+    f_.min_heap_size = process("min_heap_size");
+    f_.min_vheap_size = process("min_vheap_size");
+    f_.max_heap_size = process("max_heap_size");
+    f_.arity = process("arity");
+    f_.arg_reg = process("arg_reg");
+    f_.def_arg_reg = process("def_arg_reg");
+    f_.i = process("i");
+    f_.catches = process("catches");
+    f_.rcount = process("rcount");
+    f_.reds = process("reds");
+    f_.flags = process("flags");
+    f_.group_leader = process("group_leader");
+    f_.ftrace = process("ftrace");
+    f_.uniq = process("uniq");
+    f_.first = process("sig_qs.first");
+    f_.cont = process("sig_qs.cont");
+    f_.queue_flags = process("sig_qs.flags");
+    f_.dictionary = process("dictionary");
+    f_.token = process("seq_trace_token");
+    f_.initial = process("u.initial");
+    f_.current = process("current");
+    f_.parent = process("parent");
+    f_.high_water = process("high_water");
+    f_.old_hend = process("old_hend");
+    f_.old_htop = process("old_htop");
+    f_.old_heap = process("old_heap");
+    f_.gen_gcs = process("gen_gcs");
+    f_.max_gen_gcs = process("max_gen_gcs");
+    f_.off_heap_first = process("off_heap.first");
+    f_.off_heap_overhead = process("off_heap.overhead");
+    f_.wrt_bins = process("wrt_bins");
+    f_.mbuf = process("mbuf");
+    f_.msg_frag = process("msg_frag");
+    f_.mbuf_sz = process("mbuf_sz");
+    f_.psd = process("psd");
+    f_.bin_vheap_sz = process("bin_vheap_sz");
+    f_.bin_old_vheap = process("bin_old_vheap");
+    f_.bin_old_vheap_sz = process("bin_old_vheap_sz");
+    f_.state = process("state");
+    f_.inq_first = process("sig_inq.first");
+    f_.inq_last = process("sig_inq.last");
+    f_.inq_buffers = process("sig_inq_buffers");
+    f_.lock = process("lock.flags");
+    registered_.emplace(names);
+    dictionary_fields_.emplace(names);
+    f_.psd_data = names.field("ErtsPSD", "data");
+    psd_bytes_ = names.bytes("ErtsPSD");
+    f_.native_argc = names.field("ErtsNativeFunc", "argc");
+    f_.native_argv = names.field("ErtsNativeFunc", "argv");
+    queue_counter_.emplace(names);
+
+    c_.free = names.constant("state_free");
+    c_.exiting = names.constant("state_exiting");
+    c_.active = names.constant("state_active");
+    c_.running = names.constant("state_running");
+    c_.suspended = names.constant("state_suspended");
+    c_.gc = names.constant("state_gc");
+    c_.active_sys = names.constant("state_active_sys");
+    c_.running_sys = names.constant("state_running_sys");
+    c_.off_heap_msgq = names.constant("state_off_heap_msgq");
+    c_.dirty_active_sys = names.constant("state_dirty_active_sys");
+    c_.dirty_running = names.constant("state_dirty_running");
+    c_.dirty_running_sys = names.constant("state_dirty_running_sys");
+    c_.priority_shift = names.constant("state_user_priority_shift");
+    c_.priority_mask = names.constant("state_priority_mask");
+    c_.trap_exit = names.constant("flag_trap_exit");
+    c_.hibernated = names.constant("flag_hibernated");
+    c_.abandoned_heap_use = names.constant("flag_abandoned_heap_use");
+    c_.sensitive = names.constant("trace_flag_sensitive");
+    c_.lock_main = names.constant("lock_main");
+    c_.queue_off_heap = names.constant("message_queue_off_heap");
+    c_.psd_error_handler = names.constant("psd_error_handler");
+    c_.psd_native_function = names.constant("psd_native_function");
 }
 
 void ProcessReader::identity(const StructView& view, ProcessView& process) {
@@ -160,67 +250,6 @@ void ProcessReader::identity(const StructView& view, ProcessView& process) {
     facts.set_parent_word(view.get(f_.parent));
     facts.set_unique(view.get(f_.uniq));
     facts.set_started_interval(static_cast<std::int64_t>(view.get(f_.started)));
-}
-
-void ProcessReader::counters(const StructView& view, ProcessView& process) {
-    auto& facts = process.facts;
-    const auto flags = view.get(f_.flags);
-    const auto trace_flags = view.get(f_.trace_flags);
-    facts.set_flags(static_cast<std::uint32_t>(flags));
-    facts.set_trace_flags(trace_flags);
-    facts.set_trap_exit((flags & c_.trap_exit) != 0);
-    facts.set_hibernated((flags & c_.hibernated) != 0);
-    facts.set_sensitive((trace_flags & c_.sensitive) != 0);
-    facts.set_reductions(view.get(f_.reds));
-    facts.set_remaining_reductions(static_cast<std::int64_t>(view.get(f_.fcalls)));
-    facts.set_minor_collections(view.u32(f_.gen_gcs));
-    facts.set_fullsweep_after(view.u32(f_.max_gen_gcs));
-    facts.set_min_heap_words(view.get(f_.min_heap_size));
-    facts.set_min_binary_virtual_heap_words(view.get(f_.min_vheap_size));
-    facts.set_max_heap_word(view.get(f_.max_heap_size));
-    facts.set_binary_virtual_heap_words(view.get(f_.bin_vheap_sz));
-    facts.set_old_binary_virtual_heap_words(view.get(f_.bin_old_vheap));
-    facts.set_old_binary_virtual_heap_block_words(view.get(f_.bin_old_vheap_sz));
-    facts.set_suspend_count(view.get(f_.rcount));
-    facts.set_catches(static_cast<std::int64_t>(view.get(f_.catches)));
-    facts.set_exception_reason(view.get(f_.freason));
-    facts.set_exception_value_word(view.get(f_.fvalue));
-    facts.set_exception_trace_word(view.get(f_.ftrace));
-    facts.set_sequential_trace_token_word(view.get(f_.token));
-}
-
-std::optional<ProcessReader::Areas> ProcessReader::areas_of(const StructView& view) const {
-    const auto heap = view.get(f_.heap);
-    const auto htop = view.get(f_.htop);
-    const auto stop = view.get(f_.stop);
-    const auto hend = view.get(f_.hend);
-    const auto old_heap = view.get(f_.old_heap);
-    const auto old_htop = view.get(f_.old_htop);
-    const auto old_hend = view.get(f_.old_hend);
-    const bool aligned = ((heap | htop | stop | hend | old_heap | old_htop | old_hend) & 7U) == 0;
-    const bool ordered = heap <= htop && htop <= stop && stop <= hend && old_heap <= old_htop &&
-                         old_htop <= old_hend;
-    if (heap == 0 || !aligned || !ordered || (hend - heap) / 8 > kMaxWords) {
-        return std::nullopt;
-    }
-    return Areas{.heap = {heap, htop}, .stack = {stop, hend}, .old_heap = {old_heap, old_htop}};
-}
-
-std::array<Span, 7> ProcessReader::heads_of(const StructView& view) const {
-    // A dictionary of 16 slots, and any link or monitor.
-    constexpr std::uint64_t kDictionaryBytes = 192;
-    constexpr std::uint64_t kNodeBytes = 160;
-    const auto at = [&](Field field, std::uint64_t bytes) {
-        const auto address = view.get(field);
-        return address == 0 || address % 8 != 0 ? Span{} : Span{address, address + bytes};
-    };
-    return {at(f_.dictionary, kDictionaryBytes),
-            at(f_.links, kNodeBytes),
-            at(f_.lt_monitors, kNodeBytes),
-            at(f_.monitors, kNodeBytes),
-            at(f_.current, sizeof(std::uint64_t) * 3),
-            at(f_.reg, registered_->bytes),
-            at(f_.psd, psd_bytes_)};
 }
 
 void ProcessReader::bounds(const StructView& view, ProcessView& process) {
@@ -271,6 +300,109 @@ void ProcessReader::bounds(const StructView& view, ProcessView& process) {
     }
 }
 
+void ProcessReader::counters(const StructView& view, ProcessView& process) {
+    auto& facts = process.facts;
+    const auto flags = view.get(f_.flags);
+    const auto trace_flags = view.get(f_.trace_flags);
+    facts.set_flags(static_cast<std::uint32_t>(flags));
+    facts.set_trace_flags(trace_flags);
+    facts.set_trap_exit((flags & c_.trap_exit) != 0);
+    facts.set_hibernated((flags & c_.hibernated) != 0);
+    facts.set_sensitive((trace_flags & c_.sensitive) != 0);
+    facts.set_reductions(view.get(f_.reds));
+    facts.set_remaining_reductions(static_cast<std::int64_t>(view.get(f_.fcalls)));
+    facts.set_minor_collections(view.u32(f_.gen_gcs));
+    facts.set_fullsweep_after(view.u32(f_.max_gen_gcs));
+    facts.set_min_heap_words(view.get(f_.min_heap_size));
+    facts.set_min_binary_virtual_heap_words(view.get(f_.min_vheap_size));
+    facts.set_max_heap_word(view.get(f_.max_heap_size));
+    facts.set_binary_virtual_heap_words(view.get(f_.bin_vheap_sz));
+    facts.set_old_binary_virtual_heap_words(view.get(f_.bin_old_vheap));
+    facts.set_old_binary_virtual_heap_block_words(view.get(f_.bin_old_vheap_sz));
+    facts.set_suspend_count(view.get(f_.rcount));
+    facts.set_catches(static_cast<std::int64_t>(view.get(f_.catches)));
+    facts.set_exception_reason(view.get(f_.freason));
+    facts.set_exception_value_word(view.get(f_.fvalue));
+    facts.set_exception_trace_word(view.get(f_.ftrace));
+    facts.set_sequential_trace_token_word(view.get(f_.token));
+}
+
+void ProcessReader::queues(const StructView& view, ProcessView& process) {
+    auto& facts = process.facts;
+    process.inner = view.get(f_.first);
+    process.middle = view.get(f_.cont);
+    process.outer = view.get(f_.inq_first);
+    process.outer_last = view.get(f_.inq_last);
+    process.buffers = view.get(f_.inq_buffers);
+    facts.set_off_heap_message_queue((view.get(f_.queue_flags) & c_.queue_off_heap) != 0);
+    const auto lengths = queue_counter_->count(*vm_, view);
+    if (process.buffers != 0 && lengths.buffered) {
+        facts.set_buffered_queue_length(*lengths.buffered);
+    }
+    if (lengths.outer) {
+        facts.set_outer_queue_length(*lengths.outer);
+    }
+    if (const auto all = lengths.all()) {
+        facts.set_message_queue_length(*all);
+    }
+    process.links = view.get(f_.links);
+    process.local_targets = view.get(f_.lt_monitors);
+    process.monitors = view.get(f_.monitors);
+}
+
+void ProcessReader::off_heap_parts(const StructView& view, ProcessView& process) {
+    auto& facts = process.facts;
+    process.fixed_bytes =
+        bytes_ + (view.get(f_.heap_sz) + view.get(f_.mbuf_sz)) * 8 + facts.old_heap_words() * 8;
+    if (process.abandoned_heap.begin != 0) {
+        process.fixed_bytes += view.get(f_.hend) - view.get(f_.heap);
+    }
+    arguments(view, process);
+    if (process.void_reason == records::VOID_REASON_EXITING) {
+        return;
+    }
+    if (const auto dictionary = view.get(f_.dictionary); dictionary != 0) {
+        if (auto read = OwnedStruct::read(vm_->memory(), dictionary, dictionary_fields_->bytes)) {
+            const auto used = read->view().get(dictionary_fields_->used);
+            facts.set_dictionary_entries(read->view().get(dictionary_fields_->elements));
+            if (used <= kMaxDictionary) {
+                const auto data = dictionary + dictionary_fields_->data.offset;
+                process.dictionary = {data, data + used * 8};
+            }
+            process.fixed_bytes +=
+                dictionary_fields_->data.offset + read->view().get(dictionary_fields_->array) * 8;
+        }
+    } else {
+        facts.set_dictionary_entries(0);
+    }
+    if (const auto psd = view.get(f_.psd); psd != 0) {
+        process.fixed_bytes += psd_bytes_;
+        specific_data(psd, process);
+    } else {
+        facts.set_error_handler_word(0);
+    }
+}
+
+void ProcessReader::judge(const StructView& view, bool yielded, ProcessView& process) {
+    const auto state = view.get(f_.state);
+    process.status = status(state);
+    process.facts.set_state_bits(static_cast<std::uint32_t>(state));
+    const auto name = status_name(process.status);
+    process.facts.set_status(name.data(), name.size());
+    if ((state & (c_.free | c_.exiting)) != 0) {
+        process.void_reason = records::VOID_REASON_EXITING;
+    } else if ((state & c_.gc) != 0) {
+        process.void_reason = records::VOID_REASON_COLLECTING;
+    } else if (yielded) {
+        // It holds its own lock.
+        process.void_reason = records::VOID_REASON_NONE;
+    } else if ((state & (c_.running | c_.running_sys | c_.dirty_running_sys)) != 0) {
+        process.void_reason = records::VOID_REASON_RUNNING;
+    } else if ((view.get(f_.lock) & c_.lock_main) != 0) {
+        process.void_reason = records::VOID_REASON_LOCKED;
+    }
+}
+
 // erl_gc.c, delay_garbage_collection: the abandoned block is the former heap block, heap_sz words
 // long; if a flag is set, its last word is the number of used words.
 Span ProcessReader::abandoned_span(const StructView& view, Address abandoned) {
@@ -285,6 +417,89 @@ Span ProcessReader::abandoned_span(const StructView& view, Address abandoned) {
         }
     }
     return {abandoned, abandoned + used * 8};
+}
+
+void ProcessReader::arguments(const StructView& view, ProcessView& process) {
+    auto& facts = process.facts;
+    const auto arity = view.get(f_.arity);
+    const auto array = view.get(f_.arg_reg);
+    const auto built_in = process.address + f_.def_arg_reg.offset;
+    const auto built_in_count = f_.def_arg_reg.bytes / 8;
+    facts.set_arity(static_cast<std::uint32_t>(std::min<std::uint64_t>(arity, UINT32_MAX)));
+    facts.set_argument_array_address(array);
+    if (array == built_in || array == 0) {
+        for (std::uint64_t index = 0; index < std::min<std::uint64_t>(arity, built_in_count);
+             ++index) {
+            facts.add_argument_words(view.word(f_.def_arg_reg, index));
+        }
+    } else if (arity <= kMaxArguments && array % 8 == 0) {
+        process.arguments = {array, array + arity * 8};
+        process.fixed_bytes += arity * 8;
+    }
+}
+
+void ProcessReader::specific_data(Address psd, ProcessView& process) {
+    auto slots = read_words(vm_->memory(), psd + f_.psd_data.offset, f_.psd_data.bytes / 8);
+    if (!slots) {
+        return;
+    }
+    process.facts.mutable_specific_data()->Add(slots->begin(), slots->end());
+    process.facts.set_error_handler_word((*slots)[c_.psd_error_handler % slots->size()]);
+    const auto native = (*slots)[c_.psd_native_function % slots->size()];
+    if (native != 0) {
+        // erl_nfunc_sched.h: arguments saved while a native function is rescheduled are roots.
+        const auto count = vm_->memory().value<std::int32_t>(native + f_.native_argc.offset);
+        if (count && *count > 0 && static_cast<std::uint64_t>(*count) <= kMaxArguments) {
+            const auto first = native + f_.native_argv.offset;
+            process.native_arguments = {first, first + static_cast<std::uint64_t>(*count) * 8};
+        }
+    }
+}
+
+ProcessStatus ProcessReader::status(std::uint64_t state) const {
+    // The order is erts_process_state2status()'s (erl_process.c).
+    if ((state & c_.free) != 0) {
+        return records::PROCESS_STATUS_FREE;
+    }
+    if ((state & c_.exiting) != 0) {
+        return records::PROCESS_STATUS_EXITING;
+    }
+    if ((state & c_.gc) != 0) {
+        return records::PROCESS_STATUS_GARBAGE_COLLECTING;
+    }
+    if ((state & c_.suspended) != 0) {
+        return records::PROCESS_STATUS_SUSPENDED;
+    }
+    if ((state & (c_.running | c_.running_sys | c_.dirty_running | c_.dirty_running_sys)) != 0) {
+        return records::PROCESS_STATUS_RUNNING;
+    }
+    if ((state & (c_.active | c_.active_sys | c_.dirty_active_sys)) != 0) {
+        return records::PROCESS_STATUS_RUNNABLE;
+    }
+    return records::PROCESS_STATUS_WAITING;
+}
+
+Result<ProcessSizer> ProcessSizer::open(Vm& vm) {
+    LayoutNames names(vm.layout());
+    ProcessSizer sizer(vm, QueueCounter(names));
+    sizer.bytes_ = names.bytes("Process");
+    sizer.id_ = names.field("Process", "common.id");
+    sizer.heap_sz_ = names.field("Process", "heap_sz");
+    sizer.old_heap_ = names.field("Process", "old_heap");
+    sizer.old_hend_ = names.field("Process", "old_hend");
+    sizer.mbuf_sz_ = names.field("Process", "mbuf_sz");
+    sizer.reds_ = names.field("Process", "reds");
+    RETURN_IF_ERROR(names.outcome());
+    return sizer;
+}
+
+ProcessSize ProcessSizer::size(std::span<const std::byte> structure) const {
+    const StructView view(structure);
+    const auto old_bytes = view.get(old_hend_) - std::min(view.get(old_heap_), view.get(old_hend_));
+    const auto words = [&](Field field) { return std::min(view.get(field), kMaxProcessWords); };
+    return {view.get(id_),
+            (words(heap_sz_) + words(mbuf_sz_)) * 8 + std::min(old_bytes, kMaxProcessWords * 8),
+            queues_.count(*vm_, view).all().value_or(0), view.get(reds_)};
 }
 
 }  // namespace beamdump::beam

@@ -1,12 +1,37 @@
 #pragma once
 
+#include <libvm/beam/layout/struct_view.h>
 #include <libvm/beam/layout/structs.h>
 #include <libvm/beam/processes/process.h>
-#include <libvm/beam/processes/relation_type.h>
 
 #include <functional>
 
 namespace beamdump::beam {
+
+/// The type of a link or monitor (erl_monitor_link.h, ErtsMonLnkNode): a field up to OTP 28, bits
+/// of its flags from 29 on.
+class RelationType {
+  public:
+    static RelationType resolve(LayoutNames& names) {
+        RelationType type;
+        type.field_ = names.field_if_any("ErtsMonLnkNode", "type");
+        if (!type.field_) {
+            type.flags_ = names.field("ErtsMonLnkNode", "flags");
+            type.mask_ = names.constant("relation_type_mask");
+            type.shift_ = names.constant("relation_type_shift");
+        }
+        return type;
+    }
+    [[nodiscard]] std::uint64_t of(const StructView& node) const {
+        return field_ ? node.get(*field_) : (node.get(flags_) & mask_) >> shift_;
+    }
+
+  private:
+    std::optional<Field> field_;
+    Field flags_;
+    std::uint64_t mask_ = 0;
+    std::uint64_t shift_ = 0;
+};
 
 /// Walks a process's links and monitors (erl_monitor_link.h): red-black trees and a circular list.
 class RelationWalker {

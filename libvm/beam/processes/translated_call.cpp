@@ -1,14 +1,64 @@
 #include <libdump/base/return_if_error.h>
 #include <libvm/beam/processes/translated_call.h>
 
+#include <bit>
+
 namespace beamdump::beam {
 namespace {
+
+/// More entries in one slot than a hash table that grows has.
+constexpr int kLongestChain = 64;
+
+/// erl_process_dict.c, pd_hash_value_to_ix(): an atom's hash is its index. The table grows slot by
+/// slot, so that of twice as many slots as the last power of two only the first are in use.
+std::uint64_t slot_of(std::uint32_t key_atom, std::uint64_t slots) {
+    const auto half = std::bit_floor(slots);
+    const auto high = key_atom & (2 * half - 1);
+    return high < slots ? high : key_atom & (half - 1);
+}
 
 constexpr std::uint64_t kLargestArity = 255;
 constexpr unsigned kSmallShift = 4;
 constexpr std::uint64_t kSmallMask = 15;
 
 }  // namespace
+
+Result<DictionaryReader> DictionaryReader::open(Vm& vm) {
+    ASSIGN_OR_RETURN(auto atoms, AtomWords::resolve(vm.layout()));
+    return DictionaryReader(vm, atoms);
+}
+
+std::optional<std::uint64_t> DictionaryReader::value_of(std::uint64_t word,
+                                                        std::uint32_t key_atom) const {
+    const auto entry = tuple<2>(word);
+    return entry && (*entry)[0] == atoms_.word(key_atom) ? std::optional((*entry)[1])
+                                                         : std::nullopt;
+}
+
+std::optional<std::uint64_t> DictionaryReader::value(const ProcessView& process,
+                                                     std::uint32_t key_atom) const {
+    const auto slots = process.dictionary.words();
+    if (slots == 0 || process.facts.sensitive()) {
+        return std::nullopt;
+    }
+    auto word = vm_->memory().word(process.dictionary.begin +
+                                   slot_of(key_atom, slots) * sizeof(std::uint64_t));
+    if (word && is_boxed(*word)) {
+        return value_of(*word, key_atom);
+    }
+    for (int left = kLongestChain; left > 0 && word && (*word & kPrimaryMask) == kPrimaryList;
+         --left) {
+        std::array<std::uint64_t, 2> cell{};
+        if (!vm_->memory().read(boxed_address(*word), std::as_writable_bytes(std::span(cell)))) {
+            return std::nullopt;
+        }
+        if (const auto value = value_of(cell[0], key_atom)) {
+            return value;
+        }
+        word = cell[1];
+    }
+    return std::nullopt;
+}
 
 Result<TranslatedCalls> TranslatedCalls::open(Vm& vm, std::optional<std::uint32_t> key_atom) {
     ASSIGN_OR_RETURN(auto atoms, AtomWords::resolve(vm.layout()));

@@ -4,7 +4,7 @@
 #include <libvm/beam/layout/structs.h>
 #include <libvm/beam/tables/atoms.h>
 #include <libvm/beam/vm/vm.h>
-#include <libvm/target/process/thread_registers.h>
+#include <libvm/target/process/threads.h>
 
 #include <map>
 #include <span>

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <libvm/beam/layout/layout.h>
+#include <libvm/beam/vm/vm.h>
 #include <libvm/target/target.h>
 
 #include <functional>
@@ -52,5 +53,16 @@ class ImageSearch {
     std::vector<Segment> read_only_;
     std::vector<Segment> writable_;
 };
+
+/// Addresses as text; "nowhere" for none.
+std::string listed(const std::vector<memory::Address>& addresses);
+
+/// The only candidate of a search. kImplausible, with all candidates, if there is none or more than
+/// one. `expected` completes "expected ...": "one hash table named "x"".
+Result<memory::Address> only_one(std::string_view what, std::string_view expected,
+                                 const std::vector<memory::Address>& candidates);
+
+/// Whether an address is in memory that can be executed.
+bool is_code(Vm& vm, memory::Address address);
 
 }  // namespace beamdump::beam

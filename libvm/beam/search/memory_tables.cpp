@@ -1,6 +1,6 @@
 #include <libdump/base/return_if_error.h>
 #include <libvm/beam/layout/struct_view.h>
-#include <libvm/beam/search/candidates.h>
+#include <libvm/beam/search/image_search.h>
 #include <libvm/beam/search/memory_tables.h>
 #include <libvm/beam/tables/modules.h>
 

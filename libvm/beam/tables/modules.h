@@ -3,9 +3,36 @@
 #include <libvm/beam/layout/struct_view.h>
 #include <libvm/beam/layout/structs.h>
 #include <libvm/beam/tables/atoms.h>
-#include <libvm/beam/tables/module_table.h>
+#include <libvm/beam/vm/vm.h>
+
+#include <records.pb.h>
+
+#include <optional>
+#include <unordered_map>
+#include <vector>
 
 namespace beamdump::beam {
+
+/// One instance of a loaded module: its code range and the address of its header.
+struct ModuleCode {
+    std::uint32_t name_atom = 0;
+    records::ModuleInstance instance = records::MODULE_INSTANCE_UNKNOWN;
+    Address header = 0;  ///< BeamCodeHeader; also where the code range starts
+    std::uint64_t bytes = 0;
+    std::uint32_t first_catch = 0;
+    std::uint32_t entry = 0;  ///< of the module table: the same for each code index
+    [[nodiscard]] Address end() const { return header + bytes; }
+};
+
+/// Reads the module table of the active code index (module.c): current and old instances, and an
+/// instance whose on_load function has not finished. If another index becomes active meanwhile, the
+/// table is read again, a few times.
+Result<std::vector<ModuleCode>> read_modules(Vm& vm);
+
+/// The code index that is active now, if the module table has the instance for it now: then what
+/// was read of the instance, while this index was active, was not being loaded or purged. Not
+/// cached.
+std::optional<std::uint32_t> loaded_now(Vm& vm, const ModuleCode& code);
 
 /// Module, function and arity from an ErtsCodeMFA.
 struct CodeMfa {
@@ -68,6 +95,31 @@ class ModuleReader {
     MfaFields mfa_;
     Field fname_, loc_size_, loc_tab_, func_tab_, info_mfa_;
     std::uint32_t line_bytes_ = 0;
+};
+
+/// Looks up functions by code address, in all loaded instances. Memory: 32 bytes a module, and a
+/// bounded cache (many processes wait at the same few addresses).
+class CodeLookup {
+  public:
+    /// Reads the modules that are loaded now.
+    static Result<CodeLookup> read(Vm& vm);
+    static Result<CodeLookup> build(Vm& vm, std::vector<ModuleCode> modules);
+
+    [[nodiscard]] const std::vector<ModuleCode>& modules() const { return modules_; }
+    [[nodiscard]] bool in_code(Address pc) const { return module_of(pc) != nullptr; }
+    /// The function at a code address; nullopt if no loaded module has it.
+    std::optional<CodeMfa> function_at(Address pc);
+    /// An ErtsCodeMFA inside some module's code or an export entry.
+    std::optional<CodeMfa> mfa_at(Address address);
+
+  private:
+    CodeLookup(ModuleReader reader, std::vector<ModuleCode> modules)
+        : reader_(reader), modules_(std::move(modules)) {}
+    [[nodiscard]] const ModuleCode* module_of(Address pc) const;
+
+    ModuleReader reader_;
+    std::vector<ModuleCode> modules_;  // by start address
+    std::unordered_map<Address, std::optional<CodeMfa>> known_;
 };
 
 }  // namespace beamdump::beam

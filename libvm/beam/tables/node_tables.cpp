@@ -1,6 +1,6 @@
 #include <libdump/base/return_if_error.h>
 #include <libvm/beam/layout/struct_view.h>
-#include <libvm/beam/layout/structs.h>
+#include <libvm/beam/tables/index_table.h>
 #include <libvm/beam/tables/node_tables.h>
 
 #include <fmt/format.h>
@@ -263,6 +263,26 @@ Result<NodeName> read_node_name(Vm& vm) {
                                 vm.facts().this_node, read->view().get(fields.name)));
     }
     return NodeName{*atom, read->view().u32(fields.creation)};
+}
+
+Result<Address> registered_process(Vm& vm, std::uint64_t name_word) {
+    LayoutNames names(vm.layout());
+    const RegisteredFields fields(names);
+    RETURN_IF_ERROR(names.outcome());
+    auto entries = hash_objects(vm, vm.tables().registered);
+    if (!entries) {
+        return wrap("registered names", entries.error());
+    }
+    for (const auto address : *entries) {
+        auto entry = OwnedStruct::read(vm.memory(), address, fields.bytes);
+        if (!entry) {
+            return wrap("registered names", entry.error());
+        }
+        if (entry->view().get(fields.name) == name_word) {
+            return entry->view().get(fields.process);
+        }
+    }
+    return Address{0};
 }
 
 }  // namespace beamdump::beam

@@ -3,6 +3,7 @@
 #include <libvm/beam/layout/structs.h>
 #include <libvm/beam/tables/atoms.h>
 #include <libvm/beam/tables/modules.h>
+#include <libvm/beam/vm/vm.h>
 
 #include <functional>
 
@@ -49,5 +50,8 @@ struct NodeName {
     std::uint32_t creation = 0;
 };
 Result<NodeName> read_node_name(Vm& vm);
+
+/// The process registered under a name (register.c), 0 for none.
+Result<Address> registered_process(Vm& vm, std::uint64_t name_word);
 
 }  // namespace beamdump::beam

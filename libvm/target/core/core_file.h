@@ -2,7 +2,7 @@
 
 #include <libdump/base/descriptor.h>
 #include <libvm/memory/present_pages.h>
-#include <libvm/target/process/thread_registers.h>
+#include <libvm/target/process/threads.h>
 
 #include <filesystem>
 #include <optional>

@@ -2,6 +2,7 @@
 
 #include <libvm/memory/present_pages.h>
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,6 +36,14 @@ class Mappings {
 
   private:
     std::vector<Mapping> all_;
+};
+
+/// A mapping and how much of it is in memory. A page that a process maps twice counts in both
+/// mappings.
+struct MappingUse {
+    Mapping mapping;
+    std::uint64_t resident_bytes = 0;
+    std::uint64_t swapped_bytes = 0;
 };
 
 }  // namespace beamdump::target

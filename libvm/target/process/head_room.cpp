@@ -1,6 +1,6 @@
 #include <libdump/base/descriptor.h>
 #include <libdump/base/return_if_error.h>
-#include <libvm/target/process/cgroup_paths.h>
+#include <libvm/target/process/cgroups.h>
 #include <libvm/target/process/head_room.h>
 
 #include <fmt/format.h>

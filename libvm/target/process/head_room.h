@@ -2,7 +2,7 @@
 
 #include <libdump/base/amount_text.h>
 #include <libdump/base/error.h>
-#include <libvm/target/process/cgroup_paths.h>
+#include <libvm/target/process/cgroups.h>
 
 #include <cstdint>
 #include <filesystem>

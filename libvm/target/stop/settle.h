@@ -1,6 +1,6 @@
 #pragma once
 
-#include <libvm/target/process/thread_registers.h>
+#include <libvm/target/process/threads.h>
 #include <libvm/target/stop/thread_stop.h>
 
 #include <chrono>

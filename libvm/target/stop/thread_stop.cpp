@@ -3,7 +3,7 @@
 #include <libvm/target/process/access.h>
 #include <libvm/target/process/clock.h>
 #include <libvm/target/process/proc_directory.h>
-#include <libvm/target/process/threads_of.h>
+#include <libvm/target/process/threads.h>
 #include <libvm/target/stop/patience.h>
 #include <libvm/target/stop/thread_stop.h>
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <libdump/base/error.h>
-#include <libvm/target/process/thread_status.h>
+#include <libvm/target/process/threads.h>
 #include <libvm/target/stop/stop_tracker.h>
 
 #include <algorithm>

@@ -4,7 +4,7 @@
 #include <libvm/memory/process_memory.h>
 #include <libvm/target/process/clock.h>
 #include <libvm/target/process/proc_directory.h>
-#include <libvm/target/process/threads_of.h>
+#include <libvm/target/process/threads.h>
 #include <libvm/target/twin/injection.h>
 #include <libvm/target/twin/injection_gadgets.h>
 #include <libvm/target/twin/injection_ptrace.h>

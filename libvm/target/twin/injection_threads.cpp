@@ -1,7 +1,6 @@
 #include <libdump/base/return_if_error.h>
 #include <libvm/target/process/clock.h>
-#include <libvm/target/process/thread_status.h>
-#include <libvm/target/process/threads_of.h>
+#include <libvm/target/process/threads.h>
 #include <libvm/target/stop/patience.h>
 #include <libvm/target/twin/injection_threads.h>
 

@@ -2,7 +2,7 @@
 
 #include <libdump/base/error.h>
 #include <libvm/target/process/proc_directory.h>
-#include <libvm/target/process/thread_status.h>
+#include <libvm/target/process/threads.h>
 
 #include <cstdint>
 #include <functional>

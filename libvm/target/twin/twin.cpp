@@ -2,7 +2,7 @@
 #include <libdump/base/return_if_error.h>
 #include <libdump/base/system_error.h>
 #include <libvm/target/process/clock.h>
-#include <libvm/target/process/thread_status.h>
+#include <libvm/target/process/threads.h>
 #include <libvm/target/stop/patience.h>
 #include <libvm/target/stop/raised_priority.h>
 #include <libvm/target/stop/timed_stop.h>

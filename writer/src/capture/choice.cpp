@@ -5,7 +5,7 @@
 #include <libvm/beam/processes/process.h>
 #include <libvm/beam/tables/atoms.h>
 #include <libvm/beam/tables/id_table.h>
-#include <libvm/beam/tables/registered.h>
+#include <libvm/beam/tables/node_tables.h>
 
 #include <fmt/format.h>
 

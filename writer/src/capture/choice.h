@@ -2,7 +2,7 @@
 
 #include "capture/capture.h"
 
-#include <libvm/beam/processes/process_size.h>
+#include <libvm/beam/processes/process.h>
 
 #include <optional>
 #include <set>

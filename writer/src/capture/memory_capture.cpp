@@ -5,8 +5,7 @@
 #include <libdump/base/return_if_error.h>
 #include <libdump/write/append.h>
 #include <libdump/write/record_limits.h>
-#include <libvm/beam/allocators/areas.h>
-#include <libvm/beam/allocators/categories.h>
+#include <libvm/beam/allocators/memory_amounts.h>
 #include <libvm/beam/allocators/segments.h>
 
 #include <fmt/format.h>

@@ -1,8 +1,8 @@
 #pragma once
 
 #include <libdump/write/dump_writer.h>
+#include <libvm/beam/allocators/blocks.h>
 #include <libvm/beam/allocators/carriers.h>
-#include <libvm/beam/allocators/free_blocks.h>
 #include <libvm/beam/tables/atoms.h>
 #include <libvm/beam/vm/steady_read.h>
 

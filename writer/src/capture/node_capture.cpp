@@ -8,8 +8,8 @@
 #include <libdump/write/record_limits.h>
 #include <libvm/beam/activity/ports.h>
 #include <libvm/beam/processes/translated_call.h>
+#include <libvm/beam/tables/binaries.h>
 #include <libvm/beam/tables/id_table.h>
-#include <libvm/beam/tables/literal_sweep.h>
 #include <libvm/target/process/clock.h>
 
 #include <fmt/format.h>

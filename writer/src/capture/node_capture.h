@@ -8,7 +8,7 @@
 #include <libdump/base/return_if_error.h>
 #include <libdump/write/append.h>
 #include <libvm/beam/layout/layout.h>
-#include <libvm/beam/tables/code_lookup.h>
+#include <libvm/beam/tables/modules.h>
 #include <libvm/beam/tables/node_tables.h>
 
 #include <functional>

@@ -3,7 +3,7 @@
 #include <libdump/write/dump_writer.h>
 #include <libvm/beam/collections/collectors.h>
 #include <libvm/beam/processes/yield_state.h>
-#include <libvm/target/process/cpu_quota.h>
+#include <libvm/target/process/cgroups.h>
 #include <libvm/target/stop/timed_stop.h>
 
 #include <records.pb.h>

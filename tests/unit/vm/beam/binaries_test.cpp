@@ -1,9 +1,8 @@
 #include "fake_vm/each_layout.h"
 
-#include <libvm/beam/processes/fragments.h>
+#include <libvm/beam/processes/messages.h>
 #include <libvm/beam/processes/off_heap.h>
-#include <libvm/beam/tables/binary_reader.h>
-#include <libvm/beam/tables/literal_sweep.h>
+#include <libvm/beam/tables/binaries.h>
 #include <libvm/beam/tables/owned_table.h>
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
 #include <libvm/beam/tables/atoms.h>
-#include <libvm/beam/tables/pid_words.h>
+#include <libvm/beam/tables/id_table.h>
 
 #include <gtest/gtest.h>
 

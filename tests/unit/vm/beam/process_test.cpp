@@ -1,7 +1,6 @@
 #include "fake_vm/each_layout.h"
 
 #include <libvm/beam/processes/process.h>
-#include <libvm/beam/processes/process_size.h>
 
 #include <gmock/gmock.h>
 

@@ -2,7 +2,6 @@
 
 #include <libvm/beam/tables/id_table.h>
 #include <libvm/beam/tables/node_tables.h>
-#include <libvm/beam/tables/registered.h>
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-#include <libvm/beam/locate/version_text.h>
+#include <libvm/beam/locate/version.h>
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 #include "support/cgroup_tree.h"
 
-#include <libvm/target/process/cgroup_paths.h>
+#include <libvm/target/process/cgroups.h>
 #include <libvm/target/process/head_room.h>
 #include <libvm/target/twin/twin_needs.h>
 

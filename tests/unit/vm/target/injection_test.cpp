@@ -1,7 +1,7 @@
 #include "support/child_process.h"
 
 #include <libvm/target/process/clock.h>
-#include <libvm/target/process/thread_status.h>
+#include <libvm/target/process/threads.h>
 #include <libvm/target/twin/injection.h>
 #include <libvm/target/twin/twin.h>
 

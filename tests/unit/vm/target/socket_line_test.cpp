@@ -1,4 +1,3 @@
-#include <libvm/target/process/socket_line.h>
 #include <libvm/target/process/sockets.h>
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 #include "support/child_process.h"
 
-#include <libvm/target/process/thread_status.h>
+#include <libvm/target/process/threads.h>
 
 #include <gtest/gtest.h>
 

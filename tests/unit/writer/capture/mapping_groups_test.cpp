@@ -3,7 +3,7 @@
 #include "fake_vm/fake_vm.h"
 #include "fake_vm/standard_node.h"
 
-#include <libvm/target/image/mapping_use.h>
+#include <libvm/target/image/mappings.h>
 
 #include <gmock/gmock.h>
 

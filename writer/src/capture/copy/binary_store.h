@@ -3,7 +3,7 @@
 #include "capture/copy/address_map.h"
 #include "capture/copy/run_writer.h"
 
-#include <libvm/beam/tables/binary_reader.h>
+#include <libvm/beam/tables/binaries.h>
 
 namespace beamdump::capture {
 

@@ -3,7 +3,6 @@
 #include "capture/copy/region_copier.h"
 
 #include <libdump/write/run_record_writer.h>
-#include <libvm/beam/processes/fragments.h>
 #include <libvm/beam/processes/messages.h>
 
 namespace beamdump::capture {

@@ -2,7 +2,7 @@
 
 #include <libdump/base/return_if_error.h>
 #include <libdump/base/system_error.h>
-#include <libvm/beam/processes/process_size.h>
+#include <libvm/beam/processes/process.h>
 
 #include <algorithm>
 #include <new>

@@ -2,8 +2,8 @@
 
 #include "capture/session.h"
 
+#include <libvm/beam/processes/process.h>
 #include <libvm/beam/processes/process_proof.h>
-#include <libvm/beam/processes/process_size.h>
 
 #include <span>
 #include <vector>

@@ -3,9 +3,9 @@
 #include <libdump/base/return_if_error.h>
 #include <libvm/beam/processes/off_heap.h>
 #include <libvm/beam/processes/process.h>
-#include <libvm/beam/tables/code_lookup.h>
+#include <libvm/beam/tables/modules.h>
+#include <libvm/beam/tables/node_tables.h>
 #include <libvm/beam/tables/owned_table.h>
-#include <libvm/beam/tables/registered.h>
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 #include "fake_vm/each_layout.h"
 
 #include <libvm/beam/allocators/allocators.h>
-#include <libvm/beam/allocators/categories.h>
+#include <libvm/beam/allocators/memory_amounts.h>
 #include <libvm/beam/allocators/segments.h>
 
 #include <gmock/gmock.h>

@@ -1,8 +1,8 @@
 #include "fake_vm/each_layout.h"
 #include "fake_vm/fake_carrier.h"
 
+#include <libvm/beam/allocators/blocks.h>
 #include <libvm/beam/allocators/carriers.h>
-#include <libvm/beam/allocators/free_blocks.h>
 
 #include <gmock/gmock.h>
 

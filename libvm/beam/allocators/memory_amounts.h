@@ -3,9 +3,12 @@
 #include <libvm/beam/allocators/allocators.h>
 #include <libvm/beam/tables/atoms.h>
 
+#include <records.pb.h>
+
 #include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 
 namespace beamdump::beam {
@@ -20,5 +23,11 @@ using MemoryAmounts = std::map<std::string, std::uint64_t>;
 /// no name. `atoms`: of a whole pass over the atoms. `failed` is told what could not be read.
 MemoryAmounts read_areas(Vm& vm, const AtomSpace& atoms, std::uint64_t module_code_bytes,
                          const std::function<void(std::string)>& failed);
+
+/// erlang:memory/0's categories by the rules of erts_memory() (erl_alloc.c), from the counters of
+/// all allocators' instances and the areas. A category of which a part is unknown is not in it.
+MemoryAmounts memory_categories(const Layout& layout,
+                                std::span<const records::AllocatorInstance> allocators,
+                                const MemoryAmounts& areas);
 
 }  // namespace beamdump::beam

@@ -5,6 +5,7 @@
 
 #include <records.pb.h>
 
+#include <functional>
 #include <optional>
 
 namespace beamdump::beam {
@@ -40,5 +41,13 @@ class BinaryReader {
     std::uint64_t inline_bytes_ = 0;
     std::uint64_t unreadable_ = 0;
 };
+
+/// Finds the reference-counted and magic binaries that literals refer to. There is no common list:
+/// each module's and each persistent term's literals have their own. So the literals' words are
+/// scanned for ProcBins, BinRefs and magic references, and candidates are checked: the Binary must
+/// be in mapped memory and have the bytes that the ProcBin claims. `part`: a range of present
+/// literal pages.
+Result<void> sweep_literal_binaries(Vm& vm, memory::AddressRange part,
+                                    const std::function<Result<void>(Address binary)>& visit);
 
 }  // namespace beamdump::beam

@@ -1,6 +1,6 @@
 #include <libdump/base/return_if_error.h>
-#include <libvm/beam/allocators/block_header.h>
-#include <libvm/beam/allocators/free_blocks.h>
+#include <libvm/beam/allocators/allocators.h>
+#include <libvm/beam/allocators/blocks.h>
 
 #include <fmt/format.h>
 
@@ -12,6 +12,36 @@
 namespace beamdump::beam {
 namespace {
 
+/// The word before an allocator's block (erl_alloc_util.h, OTP 25 to 29, 64 bits).
+struct BlockHeader {
+    static constexpr std::uint64_t kThisFree = 1;
+    static constexpr std::uint64_t kPreviousFree = 2;
+    static constexpr std::uint64_t kLast = 4;
+    static constexpr std::uint64_t kFlags = 7;
+    static constexpr std::uint64_t kTagged = std::uint64_t{1} << 63U;
+    /// Of a used block in a carrier of several: bits 40 to 62, its carrier's distance.
+    static constexpr unsigned kOffsetShift = 40;
+    static constexpr std::uint64_t kOffsetMask = ((std::uint64_t{1} << 23U) - 1) << kOffsetShift;
+    static constexpr unsigned kOffsetUnitShift = 14;
+    static constexpr std::uint64_t kLeastBlockBytes = 2 * sizeof(std::uint64_t);
+
+    std::uint64_t word = 0;
+
+    [[nodiscard]] bool is_free() const { return (word & kThisFree) != 0; }
+    [[nodiscard]] bool previous_is_free() const { return (word & kPreviousFree) != 0; }
+    [[nodiscard]] bool is_last() const { return (word & kLast) != 0; }
+    /// In units of 1 << kOffsetUnitShift bytes.
+    [[nodiscard]] std::uint64_t carrier_distance() const {
+        return (word & kOffsetMask) >> kOffsetShift;
+    }
+    /// Of a block in a carrier of several, header included.
+    [[nodiscard]] std::uint64_t bytes() const {
+        return word & ~(kFlags | kTagged | (is_free() ? 0 : kOffsetMask));
+    }
+    /// Of the one block of a carrier, header included.
+    [[nodiscard]] std::uint64_t single_bytes() const { return word & ~(kFlags | kTagged); }
+};
+
 constexpr std::size_t kWindowBytes = 64U << 10U;
 
 constexpr std::uint64_t kWordBytes = sizeof(std::uint64_t);
@@ -21,6 +51,8 @@ std::unexpected<Error> contradiction(Address block, std::string_view what, std::
         ErrorCode::kImplausible,
         fmt::format("a carrier's block at {:#x}: expected {}, found {:#x}", block, what, found));
 }
+
+constexpr std::uint64_t kHeaderBytes = sizeof(std::uint64_t);
 
 }  // namespace
 
@@ -159,6 +191,58 @@ Result<FreeBlocks> FreeBlockReader::read(CarrierPlace& carrier) {
     }
     carrier = after;
     return found;
+}
+
+Result<HeapBlocks> HeapBlocks::find(Vm& vm) {
+    LayoutNames names(vm.layout());
+    const CarrierFields fields(names);
+    const std::array allocators = {names.constant("allocator_heap"),
+                                   names.constant("allocator_temporary")};
+    RETURN_IF_ERROR(names.outcome());
+    ASSIGN_OR_RETURN(auto reader, AllocatorReader::open(vm));
+    ASSIGN_OR_RETURN(const auto places, reader.places());
+    std::vector<AllocatorState> instances;
+    for (const auto& place : places) {
+        if (std::ranges::find(allocators, place.number) != allocators.end()) {
+            ASSIGN_OR_RETURN(auto state, reader.state(place));
+            instances.push_back(std::move(state));
+        }
+    }
+    ASSIGN_OR_RETURN(auto carriers, read_carriers(vm, instances));
+    return HeapBlocks(vm, std::move(carriers), fields.pool.offset);
+}
+
+Result<std::optional<memory::AddressRange>> HeapBlocks::block_at(Address address) {
+    const auto behind = std::ranges::upper_bound(
+        carriers_, address, {}, [](const CarrierPlace& place) { return place.range.begin; });
+    if (behind == carriers_.begin() || address >= std::prev(behind)->range.end) {
+        return std::nullopt;
+    }
+    const auto& carrier = *std::prev(behind);
+    auto block =
+        carrier.range.begin + (carrier.single_block ? single_block_offset_ : carrier.header_bytes);
+    while (block < carrier.range.end) {
+        ASSIGN_OR_RETURN(const auto word, vm_->memory().word(block));
+        const BlockHeader header{word};
+        const auto bytes = carrier.single_block ? header.single_bytes() : header.bytes();
+        if (bytes < BlockHeader::kLeastBlockBytes || bytes > carrier.range.end - block) {
+            return fail(ErrorCode::kImplausible,
+                        fmt::format("a carrier's block at {:#x}: expected a size inside of the "
+                                    "carrier, found {:#x}",
+                                    block, word));
+        }
+        if (address < block + bytes) {
+            const bool given = carrier.single_block || !header.is_free();
+            return given && address >= block + kHeaderBytes
+                       ? std::optional(memory::AddressRange{block + kHeaderBytes, block + bytes})
+                       : std::nullopt;
+        }
+        if (carrier.single_block || header.is_last()) {
+            break;
+        }
+        block += bytes;
+    }
+    return std::nullopt;
 }
 
 }  // namespace beamdump::beam

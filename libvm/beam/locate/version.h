@@ -1,10 +1,13 @@
 #pragma once
 
+#include <libvm/beam/locate/symbols.h>
 #include <libvm/beam/search/image_search.h>
+#include <libvm/beam/vm/vm.h>
 
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace beamdump::beam {
 
@@ -24,5 +27,18 @@ std::optional<VersionText> parse_version_text(std::string_view text);
 
 /// Finds the runtime's own in its data. kUnsupported if there is none, or several that differ.
 Result<VersionText> find_version_text(const ImageSearch& search);
+
+/// The runtime's version, and how it was found.
+struct RuntimeVersion {
+    std::string otp_release;
+    std::string erts_version;
+    bool jit = false;
+    std::vector<Found> found;
+};
+
+/// Reads the etp_* constants (erl_etp.c) or, without symbols, the text of the version. Needs no
+/// layout. kUnsupported: not 64 bits.
+Result<RuntimeVersion> find_version(target::Target& target, const Symbols& symbols,
+                                    const ImageSearch& search);
 
 }  // namespace beamdump::beam
