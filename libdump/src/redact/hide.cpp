@@ -31,7 +31,8 @@ void hide_names(std::span<std::byte> sentence) {
     for (auto rest = sentence; !rest.empty();) {
         const auto end = std::ranges::find_if(rest, is_space);
         const auto word = rest.first(static_cast<std::size_t>(end - rest.begin()));
-        if ((!word.empty() && word[0] == std::byte{'\''}) ||
+        // An atom, or a section of a crash dump.
+        if ((!word.empty() && (word[0] == std::byte{'\''} || word[0] == std::byte{'='})) ||
             std::ranges::any_of(word, shows_name)) {
             hide(word);
         }

@@ -1,5 +1,7 @@
 #include "redact/record_pass.h"
 
+#include "redact/crash_section.h"
+
 #include <libdump/base/bytes.h>
 #include <libdump/base/return_if_error.h>
 
@@ -41,6 +43,7 @@ WordLayout layout_of(format::RegionKind kind) {
         case RegionKind::kRemoteIdentifiers:
         case RegionKind::kPersistentTerm:
         case RegionKind::kCopiedHeap:
+        case RegionKind::kUnplaced:  // of a crash dump, whose words the conversion makes
         case RegionKind::kLiterals:  // but see LiteralPass
             return WordLayout::kObjects;
         case RegionKind::kEtsRow:
@@ -52,7 +55,6 @@ WordLayout layout_of(format::RegionKind kind) {
         case RegionKind::kBinaryContent:
         case RegionKind::kExternalData:
         case RegionKind::kSpecificData:
-        case RegionKind::kUnplaced:
         case RegionKind::kCollectedHeap:  // its objects have lost their headers
             return WordLayout::kBlank;
     }
@@ -92,9 +94,6 @@ Result<void> RecordPass::field(std::span<std::byte> message, const WireField& fi
                 std::ranges::fill(field.value, std::byte{0});
             }
             return {};
-        case FieldRule::kRefuse:
-            return fail(ErrorCode::kUnsupported,
-                        "a dump that was made from a crash dump cannot be redacted");
         case FieldRule::kWords:
             return packed_words(message, field);
         default:
@@ -117,6 +116,8 @@ Result<void> RecordPass::field(std::span<std::byte> message, const WireField& fi
             return this->message(field.value, *decision.message);
         case FieldRule::kAtomTexts:
             return atom_text(message, field);
+        case FieldRule::kSection:
+            return hide_crash_section(field.value, atoms_);
         case FieldRule::kExternal: {
             constexpr std::uint32_t kDistFlags = 3;
             ASSIGN_OR_RETURN(const auto flags, wire_number(message, kDistFlags));
