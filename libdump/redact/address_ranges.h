@@ -1,5 +1,7 @@
 #pragma once
 
+#include <libdump/format/crash_regions.h>
+
 #include <bitset>
 #include <cstdint>
 
@@ -21,15 +23,20 @@ class AddressRanges {
             steps_.set(step);
         }
     }
+    /// Adds the addresses that the conversion of a crash dump makes up.
+    void add_made_up() { made_up_ = true; }
     [[nodiscard]] bool has(std::uint64_t address) const {
-        return address < kEnd && steps_.test(address >> kShift);
+        return address < kEnd ? steps_.test(address >> kShift)
+                              : made_up_ && address >= kMadeUpAddresses && address < kMadeUpEnd;
     }
 
   private:
+    static constexpr std::uint64_t kMadeUpEnd = kMadeUpAddresses + (std::uint64_t{1} << 56U);
     static constexpr unsigned kShift = 32;
     static constexpr std::uint64_t kEnd = std::uint64_t{1} << 47U;  // of user space
     static constexpr std::size_t kSteps = kEnd >> kShift;
     std::bitset<kSteps> steps_;
+    bool made_up_ = false;
 };
 
 }  // namespace beamdump::redact

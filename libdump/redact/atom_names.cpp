@@ -90,7 +90,7 @@ bool AtomNames::remains(std::uint32_t index, std::string_view text) const {
         return false;
     }
     if (policy_.level == Level::kText || (index < code_.size() && code_[index]) ||
-        is_public_atom(text)) {
+        code_texts_.contains(text) || is_public_atom(text)) {
         return true;
     }
     if (kept_ != nullptr && kept_->hides_atom(index)) {

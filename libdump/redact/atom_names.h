@@ -7,7 +7,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,6 +25,9 @@ class AtomNames {
 
     /// Names of modules and functions remain.
     void is_code(std::uint32_t index);
+    /// The same by text, for a module of a crash dump.
+    void is_code(std::string_view text) { code_texts_.emplace(text); }
+    [[nodiscard]] bool has_code(std::string_view text) const { return code_texts_.contains(text); }
 
     /// Replaces an atom's text, unless it remains. The pseudonym has as many bytes, in characters
     /// of as many bytes each, begins with "x_" if it has four characters or more, and depends on
@@ -40,6 +45,7 @@ class AtomNames {
     std::shared_ptr<const KeptTerms> kept_;  // null: none
     std::array<std::uint8_t, kKeyBytes> key_;
     std::vector<bool> code_;  // by index
+    std::set<std::string, std::less<>> code_texts_;
 };
 
 /// Whether the text is one that OTP, Elixir or these programs use themselves: no secret.

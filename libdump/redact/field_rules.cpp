@@ -95,10 +95,11 @@ KindDecision decision_of(format::RecordKind kind) {
             return fields(rules::kSockets);
         case RecordKind::kDistributionEntries:
             return fields(rules::kDistributionEntries);
+        case RecordKind::kCrashSections:
+            return fields(rules::kCrashSections);
         case RecordKind::kCrashIndex:
         case RecordKind::kCrashPlaces:
         case RecordKind::kCrashNames:
-        case RecordKind::kCrashSections:
         case RecordKind::kBlocks:
         case RecordKind::kThreadRegisters:
         case RecordKind::kHashTables:

@@ -23,7 +23,7 @@ enum class FieldRule : std::uint8_t {
     kAtomTexts,  ///< bytes, each the text of an atom
     kWords,      ///< of a PackedRegion
     kExternal,   ///< bytes of a term in external format: becomes a binary of the same size
-    kRefuse,     ///< of a crash dump
+    kSection,    ///< a section of a crash dump's text: by its lines
 };
 
 struct MessageRules;
@@ -68,7 +68,7 @@ extern const MessageRules kPorts, kSockets, kSchedulers, kTimers, kDistributionE
 extern const MessageRules kSamples;
 extern const MessageRules kAllocators, kCarriersPage, kSystemMemory;
 extern const MessageRules kCapture, kEpoch, kNode, kAtoms, kNodeEntries, kCatches, kCodePoints,
-    kProcessColumn, kModuleIndexPage, kTrailer, kRedactionPolicy;
+    kCrashSections, kProcessColumn, kModuleIndexPage, kTrailer, kRedactionPolicy;
 }  // namespace rules
 
 }  // namespace beamdump::redact

@@ -30,10 +30,11 @@ constexpr NodeFields kCaptureFields = std::to_array<FieldDecision>({
     {13, 13, kKeepText},  // os_release
     {14, 14, kHide},      // host_name
     {15, 18, kKeepText},  // of layouts
-    {19, 21, kRefuse},    // of a crash dump
+    {19, 19, kHide},      // slogan
+    {20, 21, kKeepText},  // time and version of a crash dump
     {22, 22, kKeep},
-    {23, 25, kRefuse},    // of a crash dump
-    {26, 26, kKeepText},  // process_state
+    {23, 23, kSentence},  // cut_off
+    {24, 26, kKeepText},  // taints, which are modules and drivers; thread; process_state
     {27, 27, kHide},      // reason
 });
 
@@ -69,6 +70,8 @@ constexpr NodeFields kCodePointFields = std::to_array<FieldDecision>({
 constexpr MessageRules kCodePoint{"CodePoint", kCodePointFields};
 constexpr NodeFields kCodePointsFields =
     std::to_array<FieldDecision>({{1, 1, kMessage, &kCodePoint}});
+
+constexpr NodeFields kCrashSectionsFields = std::to_array<FieldDecision>({{1, 1, kSection}});
 
 // ---- indexes ----
 constexpr NodeFields kColumnFields = std::to_array<FieldDecision>({{1, 3, kKeep}});
@@ -131,6 +134,7 @@ constexpr MessageRules kAtoms{"Atoms", kAtomsFields};
 constexpr MessageRules kNodeEntries{"NodeEntries", kNodeEntriesFields};
 constexpr MessageRules kCatches{"Catches", kCatchesFields};
 constexpr MessageRules kCodePoints{"CodePoints", kCodePointsFields};
+constexpr MessageRules kCrashSections{"CrashSections", kCrashSectionsFields};
 constexpr MessageRules kProcessColumn{"ProcessColumn", kColumnFields};
 constexpr MessageRules kModuleIndexPage{"ModuleIndexPage", kModuleIndexFields};
 constexpr MessageRules kRedactionPolicy{"RedactionPolicy", kRedactionFields};

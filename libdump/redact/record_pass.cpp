@@ -1,5 +1,6 @@
 #include <libdump/base/bytes.h>
 #include <libdump/base/return_if_error.h>
+#include <libdump/redact/crash_section.h>
 #include <libdump/redact/record_pass.h>
 #include <libdump/term/external_tags.h>
 
@@ -51,6 +52,7 @@ WordLayout layout_of(format::RegionKind kind) {
         case RegionKind::kRemoteIdentifiers:
         case RegionKind::kPersistentTerm:
         case RegionKind::kCopiedHeap:
+        case RegionKind::kUnplaced:  // of a crash dump, whose words the conversion makes
         case RegionKind::kLiterals:  // but see LiteralPass
             return WordLayout::kObjects;
         case RegionKind::kEtsRow:
@@ -62,7 +64,6 @@ WordLayout layout_of(format::RegionKind kind) {
         case RegionKind::kBinaryContent:
         case RegionKind::kExternalData:
         case RegionKind::kSpecificData:
-        case RegionKind::kUnplaced:
         case RegionKind::kCollectedHeap:  // its objects have lost their headers
             return WordLayout::kBlank;
     }
@@ -102,9 +103,6 @@ Result<void> RecordPass::field(std::span<std::byte> message, const WireField& fi
                 std::ranges::fill(field.value, std::byte{0});
             }
             return {};
-        case FieldRule::kRefuse:
-            return fail(ErrorCode::kUnsupported,
-                        "a dump that was made from a crash dump cannot be redacted");
         case FieldRule::kWords:
             return packed_words(message, field);
         default:
@@ -127,6 +125,8 @@ Result<void> RecordPass::field(std::span<std::byte> message, const WireField& fi
             return this->message(field.value, *decision.message);
         case FieldRule::kAtomTexts:
             return atom_text(message, field);
+        case FieldRule::kSection:
+            return hide_crash_section(field.value, atoms_);
         case FieldRule::kExternal: {
             constexpr std::uint32_t kDistFlags = 3;
             ASSIGN_OR_RETURN(const auto flags, wire_number(message, kDistFlags));
@@ -223,7 +223,8 @@ void hide_names(std::span<std::byte> sentence) {
     for (auto rest = sentence; !rest.empty();) {
         const auto end = std::ranges::find_if(rest, is_space);
         const auto word = rest.first(static_cast<std::size_t>(end - rest.begin()));
-        if ((!word.empty() && word[0] == std::byte{'\''}) ||
+        // An atom, or a section of a crash dump.
+        if ((!word.empty() && (word[0] == std::byte{'\''} || word[0] == std::byte{'='})) ||
             std::ranges::any_of(word, shows_name)) {
             hide(word);
         }

@@ -7,6 +7,7 @@
 #include <libdump/redact/redactor.h>
 
 #include <fmt/format.h>
+#include <records.pb.h>
 
 #include <algorithm>
 #include <map>
@@ -22,6 +23,7 @@ class Redactor::Impl {
         : policy_(std::move(policy)), kept_(std::move(kept)), atoms_(std::move(atoms)) {}
 
     Result<void> record(RecordKind kind, std::span<std::byte> payload);
+    void node_scheme(format::TermScheme id) { node_scheme_ = id; }
     [[nodiscard]] std::uint64_t unread_words() const;
 
     AddressRanges& ranges() { return ranges_; }
@@ -45,6 +47,7 @@ class Redactor::Impl {
     AtomNames atoms_;
     AddressRanges ranges_;
     std::map<format::TermScheme, Passes> passes_;
+    bool is_crash_dump_ = false;  ///< the dump was converted from one
     std::optional<format::TermScheme> node_scheme_;
     std::optional<RegionHeader> last_;  ///< of the region whose further pieces may follow
 };
@@ -83,10 +86,18 @@ Result<void> Redactor::Impl::record(RecordKind kind, std::span<std::byte> payloa
         case KindRule::kFields:
             break;
     }
+    if (kind == RecordKind::kCapture) {
+        constexpr std::uint32_t kMode = 2;
+        ASSIGN_OR_RETURN(const auto mode, wire_number(payload, kMode));
+        is_crash_dump_ = mode == records::CAPTURE_MODE_CRASH_DUMP;
+        if (is_crash_dump_) {
+            ranges_.add_made_up();
+        }
+    }
     if (kind == RecordKind::kNode) {
         constexpr std::uint32_t kTermScheme = 6;
         ASSIGN_OR_RETURN(const auto scheme, wire_number(payload, kTermScheme));
-        node_scheme_ = static_cast<format::TermScheme>(scheme.value_or(0));
+        node_scheme(static_cast<format::TermScheme>(scheme.value_or(0)));
     }
     WordPass* words = nullptr;
     if (node_scheme_) {
@@ -118,7 +129,8 @@ Result<void> Redactor::Impl::region(std::span<std::byte> payload) {
 
 Result<void> Redactor::Impl::words(const RegionHeader& header, std::span<std::byte> data) {
     ASSIGN_OR_RETURN(auto* const known, passes(header.term_scheme));
-    const bool literals = header.region_kind == format::RegionKind::kLiterals;
+    // Those of a crash dump are objects only, without the allocator's blocks.
+    const bool literals = header.region_kind == format::RegionKind::kLiterals && !is_crash_dump_;
     const bool follows = last_ && header.first != 0 && header.address == last_->address &&
                          header.region_kind == last_->region_kind &&
                          header.first == last_->first + last_->count;
@@ -164,8 +176,20 @@ void Redactor::memory_at(std::uint64_t begin, std::uint64_t end) {
     impl_->ranges().add(begin, end);
 }
 
+void Redactor::node_scheme(format::TermScheme id) {
+    impl_->node_scheme(id);
+}
+
 void Redactor::code_atom(std::uint32_t index) {
     impl_->atoms().is_code(index);
+}
+
+void Redactor::code_text(std::string_view text) {
+    impl_->atoms().is_code(text);
+}
+
+bool Redactor::has_code_text(std::string_view text) const {
+    return impl_->atoms().has_code(text);
 }
 
 Result<void> Redactor::record(RecordKind kind, std::span<std::byte> payload) {

@@ -19,9 +19,8 @@ namespace beamdump::redact {
 /// Hides the values in a dump's records, in place: every record keeps its size. What is hidden and
 /// what remains, by record kind and region kind, is in docs/redaction.md.
 ///
-/// A record or a field that this version has no decision about is an error (kUnsupported), as are
-/// those of crash dumps. Memory: a bit for each atom, 48 bytes for each page of literals, and
-/// KeptTerms'.
+/// A record or a field that this version has no decision about is an error (kUnsupported). Memory:
+/// a bit for each atom, 48 bytes for each page of literals, and KeptTerms'.
 class Redactor final : public RecordFilter {
   public:
     /// `kept`: what the policy's lists of terms keep; null where it has none, else kUsage.
@@ -33,8 +32,14 @@ class Redactor final : public RecordFilter {
     /// Where the node's memory is. To be said before the first region: a word that points elsewhere
     /// is overwritten.
     void memory_at(std::uint64_t begin, std::uint64_t end);
+    /// The scheme of the terms in records that are before the Node record, as in a conversion of a
+    /// crash dump.
+    void node_scheme(format::TermScheme id);
     /// An atom that names a module or a function. To be said before the atoms' texts.
     void code_atom(std::uint32_t index);
+    /// The same by text: a module that a crash dump names in a section. To be said before those.
+    void code_text(std::string_view text);
+    [[nodiscard]] bool has_code_text(std::string_view text) const;
 
     Result<void> record(format::RecordKind kind, std::span<std::byte> payload) override;
 

@@ -240,6 +240,9 @@ std::uint64_t WordPass::stack_word(std::uint64_t word) {
 }
 
 std::uint64_t WordPass::term_at(std::uint64_t word, Where where) {
+    if (word == format::kLackingWord) {
+        return word;
+    }
     switch (word_kind(scheme_, word)) {
         case WordKind::kList:
         case WordKind::kBoxed: {

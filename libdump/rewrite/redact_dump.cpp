@@ -9,8 +9,12 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
+#include <map>
 #include <optional>
+#include <set>
 #include <span>
+#include <string_view>
 #include <vector>
 
 namespace beamdump {
@@ -79,7 +83,8 @@ Result<void> each_record(std::span<std::byte> content, const Visit& visit) {
 /// What has to be known before the first atom and the first word.
 class FirstPass {
   public:
-    explicit FirstPass(redact::Redactor& redactor) : redactor_(redactor) {}
+    FirstPass(redact::Redactor& redactor, const redact::Policy& policy)
+        : redactor_(redactor), has_term_lists_(policy.has_term_lists()) {}
 
     Result<bool> look_at(const Record& record) {
         switch (record.kind) {
@@ -101,6 +106,12 @@ class FirstPass {
                 return messages(record);
             case RecordKind::kBinaries:
                 return binaries(record);
+            case RecordKind::kCrashSections:
+                return crash_sections(record);
+            case RecordKind::kProcess:
+                return is_crash_dump_ ? process(record) : true;
+            case RecordKind::kAtoms:
+                return is_crash_dump_ ? atoms(record) : true;
             default:
                 return true;
         }
@@ -128,14 +139,17 @@ class FirstPass {
 
     Result<bool> capture(const Record& record) {
         ASSIGN_OR_RETURN(const auto capture, parsed<records::Capture>(record));
-        if (capture.mode() == records::CAPTURE_MODE_CRASH_DUMP) {
+        is_crash_dump_ = capture.mode() == records::CAPTURE_MODE_CRASH_DUMP;
+        if (is_crash_dump_ && has_term_lists_) {
             return fail(ErrorCode::kUnsupported,
-                        "it was made from a crash dump: such a dump cannot be redacted");
+                        "it was made from a crash dump, to which a policy's lists of modules, "
+                        "records, structs and keys cannot be applied");
         }
         return true;
     }
     Result<bool> node(const Record& record) {
         ASSIGN_OR_RETURN(const auto node, parsed<records::Node>(record));
+        redactor_.node_scheme(static_cast<format::TermScheme>(node.term_scheme()));
         words_at(node.literals_address(), node.literals_bytes() / 8);
         words_at(node.this_node_address(), 1);
         return true;
@@ -191,7 +205,53 @@ class FirstPass {
         return true;
     }
 
+    // A crash dump names modules by sections, and has the functions of stacks only.
+    Result<bool> crash_sections(const Record& record) {
+        ASSIGN_OR_RETURN(const auto page, parsed<records::CrashSections>(record));
+        for (const auto& section : page.section()) {
+            if (section.tag() == "mod") {
+                std::string_view name = section.argument();
+                if (name.size() >= 2 && name.front() == '\'' && name.back() == '\'') {
+                    name = name.substr(1, name.size() - 2);
+                }
+                redactor_.code_text(name);
+            }
+        }
+        return true;
+    }
+    Result<bool> process(const Record& record) {
+        ASSIGN_OR_RETURN(const auto process, parsed<records::Process>(record));
+        if (process.has_current_function()) {
+            redactor_.code_atom(process.current_function().module_atom());
+            redactor_.code_atom(process.current_function().function_atom());
+        }
+        // A process may be spawned with the name of any function: known is only the module.
+        if (process.has_initial_call()) {
+            const auto& call = process.initial_call();
+            initial_calls_[call.module_atom()].insert(call.function_atom());
+        }
+        return true;
+    }
+    /// The texts are behind the processes and the sections.
+    Result<bool> atoms(const Record& record) {
+        ASSIGN_OR_RETURN(const auto page, parsed<records::Atoms>(record));
+        for (int at = 0; at < page.text_size(); ++at) {
+            const auto found =
+                initial_calls_.find(page.first_index() + static_cast<std::uint32_t>(at));
+            if (found == initial_calls_.end() || !redactor_.has_code_text(page.text(at))) {
+                continue;
+            }
+            for (const auto function : found->second) {
+                redactor_.code_atom(function);
+            }
+        }
+        return true;
+    }
+
     redact::Redactor& redactor_;
+    bool has_term_lists_;
+    bool is_crash_dump_ = false;
+    std::map<std::uint32_t, std::set<std::uint32_t>> initial_calls_;  // functions by module
 };
 
 /// Where the room of a record is used for others.
@@ -230,23 +290,28 @@ class Room {
 };
 
 /// Puts what the dump says of the redaction behind the Capture record, in that one's room: the path
-/// of the executable and the host's name, which are hidden, make place for it; if they are too
-/// short, the layout's text does.
+/// of the executable, the host's name and the slogan of a crash dump, which are hidden, make place
+/// for it; if they are too short, what else is of least use does.
 Result<void> say_so(std::span<std::byte> content, const Record& record,
-                    const records::RedactionPolicy& said) {
+                    records::RedactionPolicy said) {
     records::Capture capture;
     if (!capture.ParseFromArray(record.payload.data(), static_cast<int>(record.payload.size()))) {
         return fail(ErrorCode::kCorrupt, "the dump's Capture record is malformed");
     }
     const auto room = format::record_bytes(record.payload.size());
-    const auto needed = [&] { return Room::bytes_of(capture) + Room::bytes_of(said); };
     capture.clear_executable();
     capture.clear_host_name();
     capture.clear_reason();
-    if (needed() > room) {
-        capture.clear_layout_json();
+    capture.clear_slogan();
+    const std::array<std::function<void()>, 5> give_up = {
+        [&] { capture.clear_layout_json(); }, [&] { capture.clear_taints(); },
+        [&] { capture.clear_calling_thread(); }, [&] { said.clear_tool_version(); },
+        [&] { capture.clear_crash_date(); }};
+    const auto fits = [&] { return Room::bytes_of(capture) + Room::bytes_of(said) <= room; };
+    for (auto next = give_up.begin(); !fits() && next != give_up.end(); ++next) {
+        (*next)();
     }
-    if (needed() > room) {
+    if (!fits()) {
         return fail(ErrorCode::kUnsupported,
                     "the dump's Capture record has no room to say that values are hidden");
     }
@@ -304,7 +369,7 @@ Result<RedactedDump> redact_dump(const std::filesystem::path& path, std::unique_
             options.on_progress(done, 2 * reader.flat_bytes());
         }
     };
-    FirstPass first(*redactor);
+    FirstPass first(*redactor, policy);
     for (Frames frames(reader);;) {
         ASSIGN_OR_RETURN(const auto content, frames.next());
         if (!content) {

@@ -34,7 +34,8 @@ struct RedactOptions {
 /// which atoms name code and where the node's memory is. Memory: that of a reader and a
 /// DumpWriter, a bit for each atom, and 48 bytes for each page of literals.
 ///
-/// kUnsupported for a dump of a crash dump, and for records and fields that are not known;
+/// kUnsupported for records and fields that are not known, and for a policy with lists of terms
+/// where the dump was converted from a crash dump;
 /// kTruncated or kCorrupt for a dump that is not whole.
 Result<RedactedDump> redact_dump(const std::filesystem::path& path, std::unique_ptr<ByteSink> sink,
                                  const redact::Policy& policy, const RedactOptions& options);

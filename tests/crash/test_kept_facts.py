@@ -17,7 +17,7 @@ from support import tools
 from support.paths import ANALYZE, PROGRAMS, ROOT
 
 # What a command asks besides its dump; PID is that of a process. Of the commands without one:
-# convert and crash-dump read the whole text, redact reads no crash dumps.
+# convert, redact and crash-dump read the whole text.
 QUESTIONS = (
     ("summary",), ("summary", "--findings", "full"), ("processes", "--limit", "0"),
     ("processes", "--sort", "binaries", "--columns", "stack,heap"),

@@ -22,6 +22,8 @@ class Invocation {
     /// For dumps opened later.
     void set_open_options(input::OpenOptions options) { open_options_ = std::move(options); }
     [[nodiscard]] const InputLimits& limits() const { return open_options_.limits; }
+    /// The file with the private key of an encrypted crash dump; empty: none.
+    [[nodiscard]] const std::string& key() const { return open_options_.key; }
 
     [[nodiscard]] render::Output& out() { return out_; }
     [[nodiscard]] render::Output& err() { return err_; }

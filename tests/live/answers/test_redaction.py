@@ -130,6 +130,22 @@ class Redaction(unittest.TestCase):
                   if run not in secrets}
         self.assertEqual(others, set())
 
+    def test_none_is_left_of_a_crash_dump(self):
+        """Of the node's text as the VM prints it, which has no rows of tables."""
+        text = self.scratch / "erl_crash.dump"
+        converted = self.scratch / "converted.beamdump"
+        tools.expect(tools.analyze("crash-dump", self.whole, "-o", text), 0, 3)
+        tools.expect(tools.analyze("convert", text, "-o", converted), 0, 3)
+        found = found_in(tools.flat(converted))
+        print(f"converted: {found}", flush=True)
+        for name, count in found.items():
+            self.assertGreater(count, SECRETS // 4, name)
+        for dump in text, converted:
+            redacted = self.scratch / f"{dump.stem}-redacted.beamdump"
+            tools.expect(tools.analyze("redact", dump, "-o", redacted), 0, 3)
+            self.verify_structure(redacted)
+            self.assertEqual(self.holders(redacted), self.holders(converted))
+
     def test_none_is_captured(self):
         for mode in "freeze", "auto":
             with self.subTest(mode=mode):

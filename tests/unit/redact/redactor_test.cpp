@@ -170,10 +170,63 @@ TEST(Redactor, RefusesWhatItHasNoDecisionAbout) {
     done = made->record(static_cast<RecordKind>(200), std::as_writable_bytes(std::span(payload)));
     ASSERT_FALSE(done);
     EXPECT_EQ(done.error().code, ErrorCode::kUnsupported);
+    records::CrashSections page;
+    page.add_section()->set_tag("ets");
+    auto bytes = page.SerializeAsString();
+    bytes += std::string("\x0a\x02\x28\x01", 4);  // a section with field 5
+    EXPECT_FALSE(
+        made->record(RecordKind::kCrashSections, std::as_writable_bytes(std::span(bytes))));
+}
+
+TEST(Redactor, HidesSectionsOfCrashDumpsLineByLine) {
+    auto made = redactor({});
+    made->code_text("shop");
+    records::CrashSections page;
+    const auto add = [&page](std::string tag, std::string argument, std::string lines) {
+        auto& section = *page.add_section();
+        section.set_tag(std::move(tag));
+        section.set_argument(std::move(argument));
+        section.set_lines(std::move(lines));
+        return &section;
+    };
+    add("ets", "<0.9.0>", "Name: 'a secret'\nObjects: 3\nType: set\nHeir: secret\n");
+    add("mod", "shop", "Current size: 1\nOld size: secret\n");
+    add("secrets", "secret", "Objects: 3\nsecret\n");
+    add("atoms", "", "true\nabcdefgh\n");
+    add("ets", "<0.9.0>", "Objects: 1\nWords: 2\nType: secret\n")->set_continues(true);
+    const auto shown = redacted(*made, RecordKind::kCrashSections, page);
+    const auto& table = shown.section(0);
+    EXPECT_EQ(table.argument(), "<0.9.0>");
+    EXPECT_TRUE(table.lines().starts_with("Name: 'x_")) << table.lines();
+    EXPECT_TRUE(table.lines().ends_with("'\nObjects: 3\nType: set\nxxxxxxxxxxxx\n"))
+        << table.lines();
+    EXPECT_EQ(shown.section(1).argument(), "shop");
+    EXPECT_EQ(shown.section(1).lines(), "Current size: 1\nOld size: xxxxxx\n");
+    EXPECT_EQ(shown.section(2).tag(), "xxxxxxx");
+    EXPECT_EQ(shown.section(2).argument(), "xxxxxx");
+    EXPECT_EQ(shown.section(2).lines(), "xxxxxxxxxx\nxxxxxx\n");
+    EXPECT_TRUE(shown.section(3).lines().starts_with("true\nx_")) << shown.section(3).lines();
+    // The first line may be the rest of another.
+    EXPECT_EQ(shown.section(4).lines(), "xxxxxxxxxx\nWords: 2\nType: xxxxxx\n");
+}
+
+TEST(Redactor, KeepsWordsThatACrashDumpLacksAndAddressesThatItsConversionMakesUp) {
+    auto made = redactor({});
     records::Capture capture;
-    capture.set_slogan("a slogan");
-    auto bytes = capture.SerializeAsString();
-    EXPECT_FALSE(made->record(RecordKind::kCapture, std::as_writable_bytes(std::span(bytes))));
+    capture.set_mode(records::CAPTURE_MODE_CRASH_DUMP);
+    capture.set_slogan("secret");
+    capture.set_cut_off("in its section =timer:secret, after it");
+    const auto shown = redacted(*made, RecordKind::kCapture, capture);
+    EXPECT_EQ(shown.slogan(), "xxxxxx");
+    EXPECT_EQ(shown.cut_off(), "in its section xxxxxxxxxxxxxx after it");
+    made->node_scheme(format::TermScheme::kOtp25);
+    records::Process process;
+    process.add_argument_words(format::kLackingWord);
+    process.add_argument_words(kMadeUpAddresses + 0x2);
+    const auto words = redacted(*made, RecordKind::kProcess, process).argument_words();
+    EXPECT_EQ(words[0], format::kLackingWord);
+    EXPECT_EQ(words[1], kMadeUpAddresses + 0x2);
+    EXPECT_EQ(made->unread_words(), 0U);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "query/redaction/find_kept.h"
 
 #include <libdump/base/return_if_error.h>
+#include <libdump/crash/cache/open_text.h>
 #include <libdump/rewrite/redact_dump.h>
 
 #include <fmt/format.h>
@@ -22,7 +23,9 @@ class RedactCommand final : public Command {
     }
 
     void add_options(CLI::App& app) override {
-        app.add_option("DUMP", dump_, "The dump, whole")->required();
+        app.add_option("DUMP", dump_,
+                       "The dump, whole; or a crash dump, which is converted; -: standard input")
+            ->required();
         app.add_option("--policy", policy_,
                        "structure: no values; text: binaries and strings are hidden, numbers and "
                        "atoms remain; or a JSON file")
@@ -33,13 +36,43 @@ class RedactCommand final : public Command {
 
     Result<Outcome> run(Invocation& invocation) override {
         ASSIGN_OR_RETURN(const auto policy, redact::read_policy(policy_));
-        if (input::is_crash_dump(dump_)) {
+        ProgressLine line(invocation.err());
+        if (!input::is_crash_dump(dump_)) {
+            return redact(invocation, dump_, policy, line);
+        }
+        if (policy.has_term_lists()) {
             return fail(ErrorCode::kUnsupported,
-                        fmt::format("{} is a crash dump: only dumps of beamdump-capture can be "
-                                    "redacted",
+                        fmt::format("{} is a crash dump, to which a policy's lists of modules, "
+                                    "records, structs and keys cannot be applied",
                                     dump_));
         }
-        ProgressLine line(invocation.err());
+        auto text = crash::open_text(
+            dump_, {}, {},
+            [&line](std::uint64_t done, std::uint64_t total) {
+                line.update("converting", done, total);
+            },
+            {}, invocation.limits(), invocation.key());
+        line.clear();
+        if (!text) {
+            return std::unexpected(text.error());
+        }
+        ASSIGN_OR_RETURN(
+            auto outcome,
+            redact(invocation, fmt::format("/proc/self/fd/{}", text->dump.get()), policy, line));
+        for (const auto& note : text->text->notes()) {
+            invocation.report(fmt::format("{}: {}", dump_, note));
+        }
+        for (const auto& sentence : text->outcome.missing) {
+            invocation.report(sentence);
+        }
+        outcome.incomplete = !text->outcome.missing.empty();
+        return outcome;
+    }
+
+  private:
+    /// Redacts the dump at `path`.
+    Result<Outcome> redact(Invocation& invocation, const std::string& path,
+                           const redact::Policy& policy, ProgressLine& line) {
         RedactOptions options;
         if (policy.has_term_lists()) {
             ASSIGN_OR_RETURN(options.kept, kept_terms(invocation, policy, line));
@@ -49,7 +82,7 @@ class RedactCommand final : public Command {
         options.on_progress = [&line](std::uint64_t done, std::uint64_t total) {
             line.update("redacting", done, total);
         };
-        const auto redacted = redact_dump(dump_, std::move(sink), policy, options);
+        const auto redacted = redact_dump(path, std::move(sink), policy, options);
         line.clear();
         if (!redacted) {
             auto error = redacted.error();
@@ -62,7 +95,6 @@ class RedactCommand final : public Command {
         return Outcome{};
     }
 
-  private:
     /// What the policy's lists keep; says what they might have kept besides.
     Result<std::shared_ptr<const redact::KeptTerms>> kept_terms(Invocation& invocation,
                                                                 const redact::Policy& policy,
