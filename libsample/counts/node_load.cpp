@@ -95,7 +95,7 @@ std::optional<std::uint64_t> resident_bytes(const target::ProcDirectory& directo
 std::optional<std::uint64_t> processor_ns(std::string_view schedstat) {
     const auto ran = decimal_number(next_word(schedstat));
     const auto waited = decimal_number(next_word(schedstat));
-    return ran && waited ? std::optional(*ran) : std::nullopt;
+    return waited ? ran : std::nullopt;
 }
 
 Result<NodeLoad> read_load(beam::Vm& vm) {

@@ -19,7 +19,7 @@ import unittest
 HERE = pathlib.Path(__file__).resolve().parent
 FORMATS = HERE.parents[1] / "testdata" / "formats"
 PROGRAMS = pathlib.Path(os.environ.get("BEAMDUMP_PROGRAMS", HERE.parents[1] / "build" / "bin"))
-NAMES = ("beamdump-analyze", "beamdump-capture", "beamdump-layout", "beamdump-sample")
+NAMES = ("beamdump-analyze", "beamdump-capture", "beamdump-layout", "beamdump-sample", "beamdump-watch")
 
 
 def run(command, folder):

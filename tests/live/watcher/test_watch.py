@@ -13,7 +13,6 @@ import tempfile
 import time
 import unittest
 
-from support import tools
 from support.memory.cgroup import MIB, MemoryCgroup, parent
 from support.node import (ApplicationStart, Node, base_environment, compile_testdata, start_workload,
                           temporary_directory)
@@ -33,9 +32,11 @@ class Watch:
         self.log = folder / "events"
         self.errors = folder / "errors"
         folder.mkdir(exist_ok=True)
-        self.process = subprocess.Popen(
-            [WATCH, "--json", "--free", "1M", "-o", folder, *map(str, options)],
-            stdin=subprocess.DEVNULL, stdout=self.log.open("wb"), stderr=self.errors.open("wb"))
+        free = () if "--free" in options else ("--free", "1M")
+        with self.log.open("wb") as log, self.errors.open("wb") as errors:
+            self.process = subprocess.Popen(
+                [WATCH, "--json", *free, "-o", folder, *map(str, options)],
+                stdin=subprocess.DEVNULL, stdout=log, stderr=errors)
         belongings.callback(self.end)
 
     def end(self):
@@ -60,8 +61,15 @@ class Watch:
         return sorted(self.folder.glob("*.beamdump"))
 
 
+def run(*command):
+    ended = subprocess.run(list(map(str, command)), stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    if ended.returncode not in (0, 3):
+        raise RuntimeError(f"{command}: {ended.stderr}")
+    return ended
+
+
 def summary_of(dump):
-    return json.loads(tools.run(ANALYZE, "summary", dump, "--json").stdout)
+    return json.loads(run(ANALYZE, "summary", dump, "--json").stdout)
 
 
 class WithNode(unittest.TestCase):
@@ -131,7 +139,7 @@ class Rules(WithNode):
 
     def test_what_the_rules_see(self):
         node = self.workload("sample", 0.1)
-        ended = tools.run(WATCH, "--check", "-o", self.scratch, node.pid)
+        ended = run(WATCH, "--check", "-o", self.scratch, node.pid)
         lines = dict(line.split(": ", 1) for line in ended.stdout.splitlines()[1:])
         self.assertEqual(lines.keys(), {"memory", "atoms", "processes", "ports"})
         self.assertRegex(lines["memory"], r"^memory is [\d.]+ [KMG]iB, [\d.]+% of the .*\(")
@@ -140,7 +148,7 @@ class Rules(WithNode):
 
     def test_the_counts_are_the_nodes(self):
         node = self.workload("sample", 0.1)
-        ended = tools.run(WATCH, "--check", "-o", self.scratch, "--rule", "processes > 99%", "--rule",
+        ended = run(WATCH, "--check", "-o", self.scratch, "--rule", "processes > 99%", "--rule",
                           "mailboxes > 99999999", node.pid)
         lines = dict(line.split(": ", 1) for line in ended.stdout.splitlines()[1:])
         # Without the one that answers.
@@ -152,17 +160,17 @@ class Rules(WithNode):
 
 class Restarts(WithNode):
     def test_a_node_that_starts_later_and_again(self):
-        watch = self.watch("--rule", "processes > 99%", "watched@127.0.0.1")
+        watch = self.watch("--rule", "processes > 99%", "watched@localhost")
         watch.wait_for("waiting")
         for number in 1, 2:
             with contextlib.ExitStack() as belongings:
                 start = ApplicationStart()
-                node = start.run(["erl", "-noinput", "-name", "watched@127.0.0.1", "-setcookie",
-                                  start.cookie, "-pa", start.ebin, "-run", "control", "start",
-                                  start.directory / "control"], "stdlib", {})
+                node = start.run(["erl", "-noinput", "-sname", "watched@localhost", "-pa", start.ebin,
+                                  "-kernel", "inet_dist_use_interface", "{127,0,0,1}", "-run", "control",
+                                  "start", start.directory / "control"], "kernel", {})
                 belongings.callback(node.stop)
                 told = watch.wait_for("watching", number)[-1]
-                self.assertEqual((told["node"], told["pid"]), ("watched@127.0.0.1", str(node.pid)))
+                self.assertEqual((told["node"], told["pid"]), ("watched@localhost", str(node.pid)))
             watch.wait_for("ended", number)
         self.assertEqual(watch.end(), 0)
 
@@ -170,18 +178,18 @@ class Restarts(WithNode):
 @unittest.skipUnless(os.geteuid() == 0 and parent(), "no memory cgroup of version 1 can be made: "
                                                      "NOT TESTED here: watching a container")
 class Container(WithNode):
-    def start_in_cgroup(self):
+    def start_in_cgroup(self, belongings):
         cgroup = MemoryCgroup(self.id().rsplit(".", 1)[-1])
-        self.belongings.callback(cgroup.remove)
-        directory = temporary_directory(self.belongings)
+        belongings.callback(cgroup.remove)
+        directory = temporary_directory(belongings)
         ebin = compile_testdata(directory)
         process = subprocess.Popen(
             of_release("erl", "-noinput", "-start_epmd", "false", "-pa", ebin, "-run", "workload",
                        "start", "sample", "0.1", directory),
             env=base_environment(directory), cwd=directory, stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=cgroup.join)
-        self.belongings.callback(process.wait)
-        self.belongings.callback(process.kill)
+        belongings.callback(process.wait)
+        belongings.callback(process.kill)
         deadline = time.monotonic() + READY_SECONDS
         ready = directory / "ready"
         while not (ready.exists() and ready.read_text()) and time.monotonic() < deadline:
@@ -191,9 +199,9 @@ class Container(WithNode):
         cgroup.leave(LIMIT_MIB)
         return process, node
 
-    def leak(self, kind, number):
-        process, node = self.start_in_cgroup()
-        watch = Watch(self.belongings, self.scratch / f"{kind}-{number}", "--rule", "memory > 60%",
+    def leak(self, belongings, kind, number):
+        process, node = self.start_in_cgroup(belongings)
+        watch = Watch(belongings, self.scratch / f"{kind}-{number}", "--rule", "memory > 60%",
                       "--interval", "200ms", node.pid)
         watch.wait_for("watching")
         self.assertEqual(node.ask(f"filling {kind}"), "filling")
@@ -204,7 +212,7 @@ class Container(WithNode):
         summary = summary_of(dump)
         self.assertEqual(summary["capture"]["reason"], "memory: " + captured["reason"])
         culprit = {"rows": "filling_rows"}.get(kind, f"filling_{kind}")
-        self.assertIn(culprit, summary["findings"]["findings"][0]["sentence"])
+        self.assertIn(culprit, summary["findings"][0]["sentence"])
         # It had not been killed when the dump was complete; it is now.
         deadline = time.monotonic() + READY_SECONDS
         while process.poll() is None and time.monotonic() < deadline:
@@ -216,8 +224,8 @@ class Container(WithNode):
     def test_a_leak_is_in_a_dump_before_the_kill(self):
         for kind in "mailbox", "heap", "rows", "binaries":
             for number in range(LEAKS):
-                with self.subTest(kind=kind, number=number):
-                    self.leak(kind, number)
+                with self.subTest(kind=kind, number=number), contextlib.ExitStack() as belongings:
+                    self.leak(belongings, kind, number)
 
 
 class Refusals(WithNode):

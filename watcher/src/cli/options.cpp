@@ -36,14 +36,6 @@ auto at_most(std::uint64_t most) {
     return program::number_check(most, fmt::format("a number from 1 to {}", most));
 }
 
-std::string quantities_text() {
-    std::string text = "What rules can look at:\n";
-    for (const auto& facts : quantities()) {
-        text += fmt::format("  {:<17} {}\n", facts.name, facts.meaning);
-    }
-    return text;
-}
-
 void declare(CLI::App& app, RawOptions& raw) {
     app.set_version_flag("--version", "beamdump-watch " BEAMDUMP_VERSION,
                          "Print the version, and exit");
@@ -105,11 +97,14 @@ void declare(CLI::App& app, RawOptions& raw) {
                    "A layout to use for any release, or a folder of\nlayouts to use instead of the "
                    "built-in ones")
         ->type_name("FILE");
-    app.footer(quantities_text() +
-               "\nThe node is never stopped to be read; a dump may stop it for milliseconds, as\n"
-               "beamdump-capture says. SIGUSR1 takes a dump now.\n"
-               "Exit status: 0 done, 1 failed, 2 wrong usage.\n"
-               "Example: beamdump-watch --memory 90% -o /var/lib/beamdump rabbit@host");
+    app.footer(
+        "Rules look at memory (against its limit), resident, total, processes_memory,\n"
+        "system, binary, code, ets, processes, ports, atoms, run_queue, mailbox,\n"
+        "mailboxes, pressure and limit_reached.\n"
+        "The node is never stopped to be read; a dump may stop it for milliseconds, as\n"
+        "beamdump-capture says. SIGUSR1 takes a dump now.\n"
+        "Exit status: 0 done, 1 failed, 2 wrong usage.\n"
+        "Example: beamdump-watch --memory 90% -o /var/lib/beamdump rabbit@host");
 }
 
 std::vector<std::string> words_of(const std::string& text) {

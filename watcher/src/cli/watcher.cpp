@@ -8,8 +8,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ctime>
 #include <thread>
-#include <time.h>
 
 namespace beamdump::watch {
 namespace {
@@ -120,8 +120,7 @@ Result<NodeReader> Watcher::wait_for_node() {
             return std::unexpected(node.error());
         }
         if (!told || there) {
-            say("waiting", fmt::format("waiting for the node: {}", node.error().message), {},
-                node.error().message);
+            say("waiting", fmt::format("waiting for the node: {}", node.error().message));
             told = true;
         }
     }

@@ -9,6 +9,7 @@
 #include <libvm/fit/layout_check.h>
 #include <libvm/nodes/running_nodes.h>
 #include <libvm/target/live_target.h>
+#include <libvm/target/process/head_room.h>
 
 #include <fmt/format.h>
 
@@ -70,6 +71,7 @@ Result<NodeReader> NodeReader::open(pid_t pid, const beam::LocateOptions& how,
                      fit::locate_checked(open_target, how, beam::kCheckTries, cancelled));
     ASSIGN_OR_RETURN(auto counts, sampler::CountsReader::open(*checked.vm));
     NodeReader reader(pid, std::move(checked.vm), std::move(counts));
+    ASSIGN_OR_RETURN(reader.directory_, target::ProcDirectory::open(pid));
     ASSIGN_OR_RETURN(reader.name_, nodes::node_name(*reader.vm_));
     reader.machine_bytes_ =
         1024 * static_cast<double>(
@@ -136,10 +138,9 @@ void NodeReader::read_counts(const std::set<Quantity>& wanted, Measurements& int
 Result<Measurements> NodeReader::read(const std::set<Quantity>& wanted) {
     Measurements read;
     vm_->forget();
-    ASSIGN_OR_RETURN(const auto directory, target::ProcDirectory::open(pid_));
     const auto machine = machine_bytes_ > 0 ? std::optional(machine_bytes_) : std::nullopt;
     // Always: a process that has none has ended.
-    const auto resident = sampler::resident_bytes(directory);
+    const auto resident = sampler::resident_bytes(directory_);
     if (!resident || *resident == 0) {
         return fail(ErrorCode::kTargetDied, fmt::format("process {} has ended", pid_));
     }

@@ -4,7 +4,7 @@
 
 #include <libsample/counts/process_counts.h>
 #include <libvm/beam/locate/locate.h>
-#include <libvm/target/process/head_room.h>
+#include <libvm/target/process/proc_directory.h>
 
 #include <atomic>
 #include <memory>
@@ -37,6 +37,7 @@ class NodeReader {
     void read_counts(const std::set<Quantity>& wanted, Measurements& into);
 
     pid_t pid_;
+    target::ProcDirectory directory_;  // held open: its number may be another process's one day
     std::unique_ptr<beam::Vm> vm_;
     sampler::CountsReader counts_;
     std::string name_;

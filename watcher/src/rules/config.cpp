@@ -19,14 +19,6 @@
 namespace beamdump::watch {
 namespace {
 
-std::string names_of_quantities() {
-    std::vector<std::string_view> names;
-    for (const auto& facts : quantities()) {
-        names.push_back(facts.name);
-    }
-    return fmt::format("{}", fmt::join(names, ", "));
-}
-
 /// One table of the file, whose keys are read one by one; what is left over is refused.
 class Table {
   public:

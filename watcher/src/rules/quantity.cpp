@@ -3,49 +3,37 @@
 #include <libdump/base/amount_text.h>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <vector>
 
 namespace beamdump::watch {
 
 const std::array<QuantityFacts, kQuantities>& quantities() {
     static constexpr std::array<QuantityFacts, kQuantities> kAll{{
-        {Quantity::kMemory, "memory", Unit::kBytes, "memory", "the limit",
-         "what counts against the node's memory limit: of its cgroup without page cache that can "
-         "be "
-         "taken back, else what the machine has used"},
-        {Quantity::kResident, "resident", Unit::kBytes, "resident memory", "the machine's memory",
-         "the node's resident memory"},
-        {Quantity::kTotal, "total", Unit::kBytes, "erlang:memory(total)", "the machine's memory",
-         "erlang:memory(total)"},
+        {Quantity::kMemory, "memory", Unit::kBytes, "memory", "the limit"},
+        {Quantity::kResident, "resident", Unit::kBytes, "resident memory", "the machine's memory"},
+        {Quantity::kTotal, "total", Unit::kBytes, "erlang:memory(total)", "the machine's memory"},
         {Quantity::kProcessesMemory, "processes_memory", Unit::kBytes, "erlang:memory(processes)",
-         "the machine's memory", "erlang:memory(processes)"},
-        {Quantity::kSystem, "system", Unit::kBytes, "erlang:memory(system)", "the machine's memory",
-         "erlang:memory(system)"},
-        {Quantity::kBinary, "binary", Unit::kBytes, "erlang:memory(binary)", "the machine's memory",
-         "erlang:memory(binary)"},
-        {Quantity::kCode, "code", Unit::kBytes, "erlang:memory(code)", "the machine's memory",
-         "erlang:memory(code)"},
-        {Quantity::kEts, "ets", Unit::kBytes, "erlang:memory(ets)", "the machine's memory",
-         "erlang:memory(ets), where the release tells it"},
+         "the machine's memory"},
+        {Quantity::kSystem, "system", Unit::kBytes, "erlang:memory(system)",
+         "the machine's memory"},
+        {Quantity::kBinary, "binary", Unit::kBytes, "erlang:memory(binary)",
+         "the machine's memory"},
+        {Quantity::kCode, "code", Unit::kBytes, "erlang:memory(code)", "the machine's memory"},
+        {Quantity::kEts, "ets", Unit::kBytes, "erlang:memory(ets)", "the machine's memory"},
         {Quantity::kProcesses, "processes", Unit::kCount, "the number of processes",
-         "the process limit", "number of processes"},
-        {Quantity::kPorts, "ports", Unit::kCount, "the number of ports", "the port limit",
-         "number of ports"},
-        {Quantity::kAtoms, "atoms", Unit::kCount, "the number of atoms", "the atom limit",
-         "number of atoms"},
-        {Quantity::kRunQueue, "run_queue", Unit::kCount, "the length of all run queues", "",
-         "processes and ports in all normal run queues"},
-        {Quantity::kMailbox, "mailbox", Unit::kCount, "the longest mailbox", "",
-         "messages in the longest mailbox", true},
+         "the process limit"},
+        {Quantity::kPorts, "ports", Unit::kCount, "the number of ports", "the port limit"},
+        {Quantity::kAtoms, "atoms", Unit::kCount, "the number of atoms", "the atom limit"},
+        {Quantity::kRunQueue, "run_queue", Unit::kCount, "the length of all run queues", ""},
+        {Quantity::kMailbox, "mailbox", Unit::kCount, "the longest mailbox", "", true},
         {Quantity::kMailboxes, "mailboxes", Unit::kCount, "the number of messages in all mailboxes",
-         "", "messages in all mailboxes", true},
-        {Quantity::kPressure, "pressure", Unit::kPercent, "memory pressure", "",
-         "share of the last 10 s in which a task of the node's cgroup (or the machine) waited for "
-         "memory (PSI, some)"},
+         "", true},
+        {Quantity::kPressure, "pressure", Unit::kPercent, "memory pressure", ""},
         {Quantity::kLimitReached, "limit_reached", Unit::kCount,
-         "how often the memory limit was reached", "",
-         "how often the node's cgroup was about to exceed its limit (memory.events max, failcnt)"},
+         "how often the memory limit was reached", ""},
     }};
     return kAll;
 }
@@ -57,6 +45,14 @@ const QuantityFacts& facts_of(Quantity quantity) {
 std::optional<Quantity> quantity_named(std::string_view name) {
     const auto found = std::ranges::find(quantities(), name, &QuantityFacts::name);
     return found == quantities().end() ? std::nullopt : std::optional(found->quantity);
+}
+
+std::string names_of_quantities() {
+    std::vector<std::string_view> names;
+    for (const auto& facts : quantities()) {
+        names.push_back(facts.name);
+    }
+    return fmt::format("{}", fmt::join(names, ", "));
 }
 
 std::string measure_text(Quantity quantity, double value) {

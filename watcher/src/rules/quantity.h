@@ -40,13 +40,14 @@ struct QuantityFacts {
     Unit unit;
     std::string_view subject;  ///< of a sentence: "resident memory"
     std::string_view whole;    ///< what a share is of: "the machine's memory"; empty: it has none
-    std::string_view meaning;  ///< for help
     bool scans = false;        ///< reads every process: asked less often
 };
 
 /// All of them, by their number.
 const std::array<QuantityFacts, kQuantities>& quantities();
 const QuantityFacts& facts_of(Quantity quantity);
+/// The names of all in rules: "memory, resident".
+std::string names_of_quantities();
 /// By its name in rules.
 std::optional<Quantity> quantity_named(std::string_view name);
 

@@ -1,0 +1,56 @@
+#include "cli/options.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace beamdump::watch {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(WatchOptionsTest, HelpNamesAllThatRulesLookAt) {
+    const auto parsed = parse_options({"--help"});
+    ASSERT_TRUE(parsed);
+    const auto& help = std::get<std::string>(*parsed);
+    for (const auto& facts : quantities()) {
+        EXPECT_THAT(help, HasSubstr(std::string(facts.name)));
+    }
+}
+
+TEST(WatchOptionsTest, WithoutRulesItLooksAtLimits) {
+    const auto parsed = parse_options({"rabbit@host"});
+    ASSERT_TRUE(parsed);
+    const auto& config = std::get<WatchCommand>(*parsed).config;
+    EXPECT_EQ(config.node, "rabbit@host");
+    ASSERT_EQ(config.rules.size(), 4);
+    EXPECT_EQ(config.rules[0].of, Quantity::kMemory);
+    EXPECT_EQ(config.rules[0].hold, std::chrono::seconds(5));
+}
+
+TEST(WatchOptionsTest, OptionsMakeRulesWithNamesOfTheirOwn) {
+    const auto parsed = parse_options({"--memory", "80%", "--rule", "memory > 90%", "--capture",
+                                       "--redact structure", "--command", "true", "--bytes", "2G"});
+    ASSERT_TRUE(parsed) << parsed.error().message;
+    const auto& config = std::get<WatchCommand>(*parsed).config;
+    ASSERT_EQ(config.rules.size(), 2);
+    EXPECT_EQ(config.rules[0].name, "memory");
+    EXPECT_EQ(config.rules[1].name, "memory_2");
+    EXPECT_EQ(config.rules[0].command, "true");
+    EXPECT_THAT(config.capture, testing::ElementsAre("--redact", "structure"));
+    EXPECT_EQ(config.limits.bytes, std::uint64_t{2} << 30U);
+}
+
+TEST(WatchOptionsTest, WrongOptionsAreUsage) {
+    for (const auto& arguments : std::vector<std::vector<std::string>>{{"--interval", "soon"},
+                                                                       {"--free", "much"},
+                                                                       {"--most", "0"},
+                                                                       {"--memory", "much"},
+                                                                       {"a", "b"}}) {
+        const auto refused = parse_options(arguments);
+        ASSERT_FALSE(refused) << arguments[0];
+        EXPECT_EQ(refused.error().code, ErrorCode::kUsage) << arguments[0];
+    }
+}
+
+}  // namespace
+}  // namespace beamdump::watch
