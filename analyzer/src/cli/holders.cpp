@@ -28,6 +28,9 @@ Outcome report_search_gaps(Invocation& invocation, const query::ProcessesRead& r
                         "dump",
                         counted(unreadable, "place")));
     }
+    for (const auto& sentence : query::not_searched(node)) {
+        invocation.report("not searched: " + sentence);
+    }
     if (node.tables_without != 0) {
         invocation.report(
             fmt::format("not searched: rows of {} that the dump lacks; "

@@ -58,8 +58,18 @@ class Terms(unittest.TestCase):
                        if unordered(ours.get(str(index))) != unordered(text)]
         self.assertEqual(differences, [])
         print(f"{len(theirs)} terms, {sum(map(len, theirs))} characters", flush=True)
+        self.restarts(dump)
         self.state(dump)
         self.records(dump, scratch)
+
+    def restarts(self, dump):
+        """Elixir's DynamicSupervisor keeps them in a map."""
+        answer = tools.analyze_json("summary", dump)
+        found = [finding for finding in answer["findings"] if finding["id"] == "restart_loop"]
+        self.assertEqual(len(found), 1, answer["findings_left_out"])
+        self.assertRegex(found[0]["sentence"],
+                         r"^zoo_dynamic \(.*\) restarted its children 5 times within 3600 s")
+        self.assertNotIn("restart_loop", {rule["id"] for rule in answer["findings_left_out"]})
 
     def records(self, dump, scratch):
         (scratch / "kept_records.erl").write_text(RECORDS)

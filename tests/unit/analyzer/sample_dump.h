@@ -208,7 +208,7 @@ class SampleDump {
         }
         if (sample.translated_arity) {
             auto* translated = process.mutable_translated_initial_call();
-            translated->set_module_atom(kModuleAtom);
+            translated->set_module_atom(sample.translated_module);
             translated->set_function_atom(kAlphaAtom);
             translated->set_arity(*sample.translated_arity);
         }

@@ -72,6 +72,7 @@ struct SampleProcess {
     std::optional<std::array<std::uint32_t, 3>> current = {};
     /// Of demo:alpha, as the translated initial call.
     std::optional<std::uint32_t> translated_arity = {};
+    std::uint32_t translated_module = kModuleAtom;
     std::uint64_t instruction_address = 0x7050;
     std::optional<std::uint32_t> monitored_name = {};  ///< an atom
     std::vector<std::uint64_t> arguments = {};         ///< saved x registers

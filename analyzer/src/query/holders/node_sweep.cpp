@@ -93,8 +93,18 @@ NodeSweep::NodeSweep(const InputLimits& limits)
     : space_({.max_memory_bytes = limits.memory, .max_file_bytes = limits.temporary_bytes()}),
       marks_(&space_) {}
 
+std::vector<std::string> not_searched(const NodeSweepCounts& counts) {
+    if (!counts.of_crash_dump) {
+        return {};
+    }
+    return {
+        "rows of ETS tables, which crash dumps do not have, and literals and persistent terms that "
+        "no process refers to"};
+}
+
 Result<void> NodeSweep::rows(Dump& dump, SweepVisitor& visitor, const Begin& begin) {
-    if (is_of_crash_dump(dump) || dump.trailer().ets_tables_offset_size() == 0) {
+    counts_.of_crash_dump = is_of_crash_dump(dump);
+    if (counts_.of_crash_dump || dump.trailer().ets_tables_offset_size() == 0) {
         return {};
     }
     ASSIGN_OR_RETURN(const auto tables, ets_tables(dump));

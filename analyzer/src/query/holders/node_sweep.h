@@ -12,6 +12,8 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string>
+#include <vector>
 
 namespace beamdump::query {
 
@@ -37,7 +39,11 @@ struct NodeSweepCounts {
     /// ... of which the dump does not have all: larger than is captured, changed meanwhile
     std::uint64_t persistent_terms_without = 0;
     std::uint64_t unreadable = 0;  ///< as ProcessSweep's
+    bool of_crash_dump = false;    ///< nothing was walked: which tables have rows is not known
 };
+
+/// One sentence for each thing that is not in such a dump at all: "rows of ETS tables, ...".
+std::vector<std::string> not_searched(const NodeSweepCounts& counts);
 
 /// Walks what no process holds: the rows of ETS tables, the literals of modules, and persistent
 /// terms. Memory: as

@@ -39,11 +39,22 @@ void write_owner(JsonWriter& json, const query::TermOwner& owner) {
 
 void write_searched(JsonWriter& json, const query::NodeSweepCounts& node) {
     json.member("searched_tables", node.tables);
-    json.member("tables_without_rows", node.tables_without);
+    if (!node.of_crash_dump) {
+        json.member("tables_without_rows", node.tables_without);
+    }
     json.member("compressed_rows", node.compressed_rows);
     json.member("searched_modules", node.modules);
     json.member("searched_persistent_terms", node.persistent_terms);
-    json.member("persistent_terms_without", node.persistent_terms_without);
+    if (!node.of_crash_dump) {
+        json.member("persistent_terms_without", node.persistent_terms_without);
+    }
+    if (const auto sentences = query::not_searched(node); !sentences.empty()) {
+        json.begin_array("not_searched");
+        for (const auto& sentence : sentences) {
+            json.value(sentence);
+        }
+        json.end_array();
+    }
 }
 
 void write_place(JsonWriter& json, const query::TermPlace& place) {

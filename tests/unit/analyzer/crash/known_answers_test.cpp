@@ -434,6 +434,30 @@ TEST_F(KnownAnswers, WhatIsBehindTheCutIsUnknownAndNotZero) {
     }
 }
 
+TEST_F(KnownAnswers, SearchesSayThatACrashDumpHasNoRowsOfTables) {
+    const std::string sentence =
+        "not searched: rows of ETS tables, which crash dumps do not have, and literals and "
+        "persistent terms that no process refers to\n";
+    const auto text = text_of("state-of-27.dump");
+    for (const auto& question : std::vector<std::vector<std::string>>{{"search", "--text", "apple"},
+                                                                      {"refs", "shop_cart"}}) {
+        for (const auto& ran : ask(text, question)) {
+            EXPECT_EQ(ran.status, 0) << question[0];
+            EXPECT_THAT(ran.err, HasSubstr(sentence)) << question[0];
+        }
+        auto words = question;
+        words.emplace_back("--json");
+        for (const auto& ran : ask(text, words)) {
+            EXPECT_THAT(ran.out,
+                        HasSubstr("\"not_searched\": [\n    \"rows of ETS tables, which "));
+            EXPECT_THAT(ran.out, Not(HasSubstr("tables_without_rows")));
+        }
+    }
+    const Ran capture = program_.run({"search", "sample.beamdump", "--text", "a", "--json"});
+    EXPECT_THAT(capture.out, HasSubstr("tables_without_rows"));
+    EXPECT_THAT(capture.out, Not(HasSubstr("not_searched")));
+}
+
 TEST_F(KnownAnswers, BinariesBeforeTheCutAreAtLeastThose) {
     const auto two = with_two_processes(text_of("two-in-one.dump"));
     const auto cut = two.substr(0, two.rfind("=end"));

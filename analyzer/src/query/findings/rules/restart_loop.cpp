@@ -36,24 +36,36 @@ struct Restarts {
     std::int64_t last = 0;    ///< in monotonic seconds
 };
 
-/// The state of a supervisor (supervisor.erl, OTP 25.2.3 to 29.1.1): a tuple `state` with name,
+/// The state of a supervisor: of supervisor.erl (OTP 25.2.3 to 29.1.1) a tuple `state` with name,
 /// strategy, children, dynamics, intensity, period, and the times of the restarts within the last
-/// period, the newest first. nullopt: it is none, or not whole.
+/// period, the newest first; of Elixir's DynamicSupervisor (1.14) a struct with the last three as
+/// max_restarts, max_seconds and restarts. nullopt: it is none, or not whole.
 class SupervisorState {
   public:
     explicit SupervisorState(OpenedProcess& process)
-        : scheme_(process.scheme), view_(process.context(), process.scheme) {}
+        : context_(process.context()), scheme_(process.scheme), view_(context_, scheme_) {}
 
     std::optional<Restarts> read(std::uint64_t state) {
         constexpr std::uint64_t kIntensity = 6;
         constexpr std::uint64_t kPeriod = 7;
         constexpr std::uint64_t kRestarts = 8;
-        if (view_.arity(state) <= kRestarts) {
-            return std::nullopt;
+        if (view_.arity(state) > kRestarts) {
+            return restarts(view_.element(state, kIntensity), view_.element(state, kPeriod),
+                            view_.element(state, kRestarts));
         }
-        const auto intensity = number(view_.element(state, kIntensity));
-        const auto period = number(view_.element(state, kPeriod));
-        auto list = view_.element(state, kRestarts);
+        const auto name = value_of(state, "__struct__");
+        return name && names(*name, "Elixir.DynamicSupervisor")
+                   ? restarts(value_of(state, "max_restarts"), value_of(state, "max_seconds"),
+                              value_of(state, "restarts"))
+                   : std::nullopt;
+    }
+
+  private:
+    [[nodiscard]] std::optional<Restarts> restarts(std::optional<std::uint64_t> allowed,
+                                                   std::optional<std::uint64_t> seconds,
+                                                   std::optional<std::uint64_t> list) const {
+        const auto intensity = number(allowed);
+        const auto period = number(seconds);
         if (!intensity || !period || !list) {
             return std::nullopt;
         }
@@ -70,14 +82,40 @@ class SupervisorState {
         }
         return found;
     }
-
-  private:
+    /// The value of an atom in a map of at most 32 keys, which a struct is.
+    [[nodiscard]] std::optional<std::uint64_t> value_of(std::uint64_t map,
+                                                        std::string_view key) const {
+        if (word_kind(scheme_, map) != WordKind::kBoxed) {
+            return std::nullopt;
+        }
+        const auto word = [&](std::uint64_t at) {
+            return context_.word(pointer_of(map) + at * kWordBytes);
+        };
+        const auto header = word(0);
+        const auto keys = header && boxed_kind(scheme_, *header) == BoxedKind::kFlatMap
+                              ? word(otp25::kFlatMapKeys)
+                              : Result<std::uint64_t>(fail(ErrorCode::kAbsent, ""));
+        const auto count = keys ? view_.arity(*keys) : 0;
+        for (std::uint64_t at = 0; at < count && at < otp25::kMaxFlatMapSize; ++at) {
+            const auto name = view_.element(*keys, at + 1);
+            if (name && names(*name, key)) {
+                const auto value = word(otp25::kFlatMapValues + at);
+                return value ? std::optional(*value) : std::nullopt;
+            }
+        }
+        return std::nullopt;
+    }
+    [[nodiscard]] bool names(std::uint64_t word, std::string_view name) const {
+        const auto atom = view_.atom(word);
+        return atom && context_.atom(*atom) == name;
+    }
     [[nodiscard]] std::optional<std::int64_t> number(std::optional<std::uint64_t> word) const {
         return word && word_kind(scheme_, *word) == WordKind::kSmall
                    ? std::optional(small_value(*word))
                    : std::nullopt;
     }
 
+    TermContext& context_;
     const TagScheme& scheme_;
     TermView view_;
 };
@@ -120,6 +158,7 @@ Result<RuleAnswer> restart_loop_rule(NodeFacts& facts) {
     const auto now = kMonotonicBegin + (capture.started_us() - node.boot_us()) / kMicroseconds;
     ASSIGN_OR_RETURN(const auto* scan, facts.processes());
     std::vector<Restarts> looping;
+    std::uint64_t known = 0;
     ASSIGN_OR_RETURN(
         const auto read,
         visit_processes(
@@ -127,6 +166,7 @@ Result<RuleAnswer> restart_loop_rule(NodeFacts& facts) {
             [&](OpenedProcess& process) -> Result<void> {
                 ASSIGN_OR_RETURN(const auto state, behaviour_state(facts.dump(), process));
                 auto restarts = state ? SupervisorState(process).read(state->word) : std::nullopt;
+                known += restarts ? 1 : 0;
                 if (restarts && restarts->count >= kManyRestarts &&
                     now - restarts->last <= restarts->period + kRecentSeconds) {
                     restarts->line = process.line;
@@ -136,10 +176,14 @@ Result<RuleAnswer> restart_loop_rule(NodeFacts& facts) {
             }));
     facts.tell_read(read);
     RuleAnswer answer;
-    if (!scan->supervisors.all()) {
+    if (!scan->supervisors.all() || known != read.read) {
         answer.left_out = fmt::format("the restarts of {} of {} supervisors were looked at",
-                                      count_text(scan->supervisors.rows.size()),
-                                      count_text(scan->supervisors.count));
+                                      count_text(known), count_text(scan->supervisors.count));
+    }
+    if (const auto unknown = read.read - known; unknown != 0) {
+        *answer.left_out += fmt::format("; the {} of {} not known, as of one that starts a child",
+                                        unknown == 1 ? "state" : "states",
+                                        unknown == 1 ? "1 is" : count_text(unknown) + " are");
     }
     std::ranges::stable_sort(looping, std::greater(), &Restarts::count);
     looping.resize(std::min<std::size_t>(looping.size(), kMostOfARule));
