@@ -34,6 +34,7 @@ constexpr NodeFields kCaptureFields = std::to_array<FieldDecision>({
     {22, 22, kKeep},
     {23, 25, kRefuse},    // of a crash dump
     {26, 26, kKeepText},  // process_state
+    {27, 27, kRefuse},    // of a crash dump
 });
 
 constexpr NodeFields kEpochFields = std::to_array<FieldDecision>({{1, 5, kKeep}});

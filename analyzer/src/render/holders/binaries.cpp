@@ -38,7 +38,8 @@ void binaries_text(Output& output, const query::NodeBinaries& answer) {
                  {"PROCESSES", Align::kRight},
                  {"CAPTURED", Align::kRight}});
     for (const auto& line : answer.binaries) {
-        table.add({fmt::format("{:#x}", line.address), marks("size_bytes", bytes_text(line.bytes)),
+        table.add({fmt::format("{:#x}", line.address),
+                   marks("size_bytes", line.bytes ? bytes_text(*line.bytes) : "?"),
                    marks("references", line.references ? count_text(*line.references) : "?"),
                    marks("binary", line.holders ? count_text(*line.holders) : "?"),
                    bytes_text(line.captured_bytes)});
