@@ -177,6 +177,15 @@ TEST_F(Slogans, OfTheRuntimeAreExplained) {
     EXPECT_THAT(summary("halted by an operator"), Not(HasSubstr("The node ended")));
 }
 
+TEST_F(Slogans, OfTheStartAreExplainedWithEitherFirstLetter) {
+    for (const std::string slogan :
+         {"Could not start kernel pid (application_controller) (\"error in config file\")",
+          "could not start kernel pid (application_controller) ()",
+          "Init terminating in do_boot ()", "init terminating in do_boot ()"}) {
+        EXPECT_THAT(summary(slogan), HasSubstr("The node ended while it started")) << slogan;
+    }
+}
+
 TEST_F(Slogans, UnreadMessagesOfTheLoggerAreShown) {
     EXPECT_THAT(summary("boom"),
                 HasSubstr("2 messages are unread in logger (<0.9.0>), the first: {error,down}.\n"));
