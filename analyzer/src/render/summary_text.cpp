@@ -302,8 +302,9 @@ void print_memory(Output& output, const Summary& summary, const Marks& marks) {
     }
     row("resident", "resident", memory.resident, "as the operating system counts it");
     row("processes", "summary.memory.processes", memory.processes,
-        summary.dump.memory_of_heaps ? "stack, heap and old heap only; the crash dump has no more"
-                                     : "");
+        summary.dump.memory_of_heaps
+            ? "stack, heap, old heap and heap fragments only; the crash dump has no more"
+            : "");
     row("  heaps and stacks", "process_heaps", memory.process_heaps, "");
     row("binaries", "summary.memory.binaries", memory.binaries, binaries);
     row("code", "summary.memory.code", memory.code,
