@@ -1,4 +1,4 @@
-// Texts of crash dumps that break off: the last line is unknown.
+// Texts of crash dumps that break off: the last line is unknown, and so is what would follow.
 #include "program.h"
 #include "support/encrypted_text.h"
 
@@ -14,6 +14,7 @@ namespace beamdump::test {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -80,8 +81,9 @@ TEST_F(Truncated, ALastLineWithoutAnEndTellsNothing) {
                 AllOf(HasSubstr("\"size\": 2"), Not(HasSubstr("memory"))));
     EXPECT_THAT(answer_in_json(head + "=port:#Port<0.5>\nConnected: <0.1.0>\nInput: 1", {"ports"}),
                 AllOf(HasSubstr("<0.1.0>"), Not(HasSubstr("\"input\""))));
-    EXPECT_THAT(answer(head + "=mod:lists\nCurrent size: 9\n=mod:kern", {"modules"}),
-                AllOf(HasSubstr("lists"), Not(HasSubstr("kern"))));
+    EXPECT_THAT(
+        answer(head + "=mod:lists\nCurrent size: 9\n=mod:kern", {"modules"}),
+        AllOf(HasSubstr("at least 1 module instance"), HasSubstr("lists"), Not(HasSubstr("kern"))));
 }
 
 TEST_F(Truncated, ALastLineOfAStackOrAHeapTellsNothing) {
@@ -115,6 +117,55 @@ TEST_F(Truncated, ALastLineOfAnEncryptedTextTellsNothing) {
 TEST_F(Truncated, AnEndWithoutALineEndIsWhole) {
     EXPECT_THAT(answer_in_json(kCutProcess + "=end", {"processes"}),
                 AllOf(Not(HasSubstr("text_complete")), HasSubstr("\"memory\": 2848")));
+}
+
+TEST_F(Truncated, WhatIsBehindTheCutIsNoNumber) {
+    const auto text = kCutHead + "Atoms: 14917\n=scheduler:1\nScheduler Sleep Info Flags: S\n";
+    for (const std::string command : {"processes", "tree", "waits", "ets", "ports", "timers",
+                                      "nodes", "binaries", "atoms", "memory", "summary"}) {
+        const auto said = answer_in_json(text, {command});
+        for (const std::string member :
+             {"total", "matching", "roots", "waiting", "targets", "cycle_count", "named",
+              "text_bytes", "group_count", "total_memory_bytes", "processes\": 0",
+              "binaries_captured"}) {
+            EXPECT_THAT(said, Not(HasSubstr("\"" + member))) << command;
+        }
+    }
+    EXPECT_THAT(answer(text, {"summary"}), ContainsRegex("processes +unknown\n"));
+    for (const std::string command : {"processes", "tree"}) {
+        EXPECT_EQ(answer(text, {command}),
+                  "no processes before the place where the crash dump breaks off\n");
+    }
+    EXPECT_EQ(answer(text, {"waits"}),
+              "no stacks before the place where the crash dump breaks off\n");
+    EXPECT_EQ(answer(text, {"processes", "--group-by", "status"}),
+              "no processes before the place where the crash dump breaks off\n");
+    put(text, "text.beamdump");
+    EXPECT_THAT(program_.run({"export", "json", "text.beamdump"}).out,
+                Not(HasSubstr("\"total\": 0")));
+    EXPECT_THAT(program_.run({"allocators", "text.beamdump"}).err,
+                HasSubstr("the crash dump breaks off before its sections of allocators"));
+    EXPECT_THAT(program_.run({"persistent-terms", "text.beamdump"}).err,
+                HasSubstr("the crash dump breaks off before its section persistent_terms"));
+}
+
+TEST_F(Truncated, ANumberWithinTheSectionsIsTheLeast) {
+    const std::string port = "=port:#Port<0.5>\nConnected: <0.1.0>\n";
+    EXPECT_THAT(answer(kCutProcess, {"processes"}),
+                HasSubstr("at least 1 process: the crash dump breaks off before the end of their "
+                          "sections\n"));
+    EXPECT_THAT(answer(kCutProcess, {"tree"}), HasSubstr("at least 1 process, 1 root"));
+    EXPECT_THAT(answer(kCutProcess, {"summary"}),
+                HasSubstr("at least 1, with at least 0 messages queued"));
+    for (const std::string command : {"processes", "tree", "summary"}) {
+        EXPECT_THAT(answer(kCutProcess + port, {command}), Not(HasSubstr("at least")));
+    }
+    EXPECT_THAT(answer(kCutProcess + port, {"ports"}), HasSubstr("ports: at least 1; the crash"));
+    const std::string table = "=ets:<0.12.0>\nTable: code\nName: code\nObjects: 2\nWords: 3\n";
+    EXPECT_THAT(answer(kCutProcess + port + table, {"ports"}), Not(HasSubstr("at least")));
+    EXPECT_THAT(answer(kCutProcess + port + table, {"ets"}), HasSubstr("at least 1 ETS table use"));
+    EXPECT_THAT(answer(kCutProcess + port + table + "=timer:<0.9.0>\nTime left: 7\n", {"ets"}),
+                Not(HasSubstr("at least")));
 }
 
 }  // namespace
