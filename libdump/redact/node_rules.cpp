@@ -36,6 +36,7 @@ constexpr NodeFields kCaptureFields = std::to_array<FieldDecision>({
     {23, 23, kSentence},  // cut_off
     {24, 26, kKeepText},  // taints, which are modules and drivers; thread; process_state
     {27, 27, kHide},      // reason
+    {28, 28, kSentence},  // cut_off_section
 });
 
 constexpr NodeFields kEpochFields = std::to_array<FieldDecision>({{1, 5, kKeep}});

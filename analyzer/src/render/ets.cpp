@@ -3,6 +3,7 @@
 #include "query/tables/ets_row_groups.h"
 #include "render/node/memory.h"
 #include "render/shared/json.h"
+#include "render/shared/known.h"
 #include "render/shared/layout.h"
 #include "render/shared/table.h"
 #include "render/shared/term_line.h"
@@ -108,13 +109,11 @@ void ets_text(Output& output, const query::EtsListing& listing, const query::Dum
         table.print(output);
     }
     print_rest(output, listing.tables.size(), listing.matching);
-    if (listing.total == 0 && facts.text_complete == false) {
-        output.write("no ETS tables before the place where the crash dump breaks off\n");
-    } else if (listing.matching == 0) {
-        print_no_match(output, listing.total, "ETS tables");
+    if (listing.matching == 0) {
+        print_none(output, facts, listing.total, "ETS tables");
     }
     if (listing.memory_bytes && listing.total != 0) {
-        output.print("\n{} use {}\n", counted(listing.total, "ETS table"),
+        output.print("\n{}{} use {}\n", at_least(facts, "ets"), counted(listing.total, "ETS table"),
                      marks("ets.memory_bytes", bytes_text(*listing.memory_bytes)));
     }
 }
@@ -122,9 +121,8 @@ void ets_text(Output& output, const query::EtsListing& listing, const query::Dum
 void ets_json(Output& output, const query::EtsListing& listing, const query::DumpFacts& facts) {
     JsonWriter json(output, "beamdump.ets/1");
     write_dump(json, "dump", facts);
-    json.member("total", listing.total);
+    write_totals(json, facts, listing.total, listing.matching);
     json.member("total_memory_bytes", listing.memory_bytes);
-    json.member("matching", listing.matching);
     write_objects(json, "tables", listing.tables, [&](const query::EtsTableLine& line) {
         write_table(json, line, facts.word_bytes == 0 ? kEtsWordBytes : facts.word_bytes);
     });

@@ -216,7 +216,8 @@ void process_details_text(Output& output, const query::ProcessDetails& details) 
                 marks({fact.name, fmt::format("process.{}.{}", group.name, fact.name)},
                       fact_text(fact, details.dump.word_bytes));
             if (fact.name == "memory" && details.dump.memory_of_heaps) {
-                text += " (stack, heap and old heap only: the crash dump has no more)";
+                text +=
+                    " (stack, heap, old heap and heap fragments only: the crash dump has no more)";
             }
             table.add({fact.name, std::move(text)});
         }

@@ -73,7 +73,8 @@ std::string process_name(const query::ProcessLine& line, const Marks& marks) {
 void print_memory_notice(Output& output, const query::DumpFacts& facts, std::string_view which) {
     if (facts.memory_of_heaps) {
         output.print(
-            "{}memory of processes: stack, heap and old heap only; the crash dump has no more\n",
+            "{}memory of processes: stack, heap, old heap and heap fragments only; the crash dump "
+            "has no more\n",
             which);
     }
 }

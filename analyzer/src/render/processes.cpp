@@ -2,6 +2,7 @@
 
 #include "render/process_table.h"
 #include "render/shared/json.h"
+#include "render/shared/known.h"
 #include "render/shared/layout.h"
 #include "render/shared/table.h"
 #include "render/shared/units.h"
@@ -24,7 +25,10 @@ Result<void> processes_text(Output& output, query::ProcessListing& listing,
     }
     print_rest(output, listing.shown(), listing.matching());
     if (listing.matching() == 0) {
-        print_no_match(output, listing.total(), "processes");
+        print_none(output, facts, listing.total(), "processes");
+    } else if (query::may_lack_some(facts, "proc")) {
+        output.print("at least {}: the crash dump breaks off before the end of their sections\n",
+                     counted(listing.total(), "process", "processes"));
     }
     return {};
 }
@@ -33,8 +37,7 @@ Result<void> processes_json(Output& output, query::ProcessListing& listing,
                             const query::DumpFacts& facts) {
     JsonWriter json(output, "beamdump.processes/1");
     write_dump(json, "dump", facts);
-    json.member("total", listing.total());
-    json.member("matching", listing.matching());
+    write_totals(json, facts, listing.total(), listing.matching());
     json.begin_array("processes");
     while (output.ok()) {
         ASSIGN_OR_RETURN(auto lines, listing.next());

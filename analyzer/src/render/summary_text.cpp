@@ -1,5 +1,6 @@
 #include "render/node/memory.h"
 #include "render/process_table.h"
+#include "render/shared/known.h"
 #include "render/shared/layout.h"
 #include "render/shared/table.h"
 #include "render/shared/units.h"
@@ -136,14 +137,16 @@ std::string cost_text(const query::CaptureSummary& capture) {
 }
 
 std::string process_count_text(const Summary& summary, const Marks& marks) {
-    std::string text = summary.processes
-                           ? marks("summary.counts.processes", count_text(*summary.processes))
-                           : std::string(kUnknown);
+    if (!summary.processes) {
+        return std::string(kUnknown);
+    }
+    std::string text(at_least(summary.dump, "proc"));
+    text += marks("summary.counts.processes", count_text(*summary.processes));
     if (summary.node.process_limit) {
         text += " of at most " + marks("process_limit", count_text(*summary.node.process_limit));
     }
     if (summary.messages) {
-        text += fmt::format(", with {} messages queued",
+        text += fmt::format(", with {}{} messages queued", at_least(summary.dump, "proc"),
                             marks("summary.counts.messages", count_text(*summary.messages)));
     }
     return text;
@@ -305,8 +308,11 @@ void print_memory(Output& output, const Summary& summary, const Marks& marks) {
     }
     row("resident", "resident", memory.resident, "as the operating system counts it");
     row("processes", "summary.memory.processes", memory.processes,
-        summary.dump.memory_of_heaps ? "stack, heap and old heap only; the crash dump has no more"
-                                     : "");
+        query::may_lack_some(summary.dump, "proc")
+            ? "at least: the crash dump breaks off before the end of their sections"
+        : summary.dump.memory_of_heaps
+            ? "stack, heap, old heap and heap fragments only; the crash dump has no more"
+            : "");
     row("  heaps and stacks", "process_heaps", memory.process_heaps, "");
     row("binaries", "summary.memory.binaries", memory.binaries, binaries);
     row("code", "summary.memory.code", memory.code,

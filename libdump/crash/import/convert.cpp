@@ -32,6 +32,9 @@ class SectionPages {
     SectionPages(const TextSource& text, DumpWriter& writer, records::Trailer& trailer)
         : text_(text), writer_(writer), trailer_(trailer) {}
 
+    /// Modules that have old code too.
+    [[nodiscard]] std::uint64_t old_modules() const { return old_modules_; }
+
     /// All sections of a part of the text.
     Result<void> add(Span part) {
         SectionScanner scanner(
@@ -63,6 +66,9 @@ class SectionPages {
                 section.tag.size() + section.argument.size() + lines.size() + kEntryBytes;
             at += lines.size();
             const bool more = !lines.empty() && at < end;
+            if (section.tag == "mod" && has_old_code(lines)) {
+                ++old_modules_;
+            }
             auto& entry = *page_.add_section();
             entry.set_tag(std::string(section.tag));
             entry.set_argument(std::string(section.argument));
@@ -76,6 +82,12 @@ class SectionPages {
             continues = more;
         } while (continues);
         return {};
+    }
+
+    /// Whether a line of a module's section tells the size of its old code.
+    static bool has_old_code(std::string_view lines) {
+        constexpr std::string_view kLine = "\nOld size: ";
+        return lines.starts_with(kLine.substr(1)) || lines.contains(kLine);
     }
 
     /// The next lines, complete unless one is longer than a piece.
@@ -96,16 +108,19 @@ class SectionPages {
     records::Trailer& trailer_;
     records::CrashSections page_;
     std::size_t page_bytes_ = 0;
+    std::uint64_t old_modules_ = 0;
 };
 
-/// Writes the sections without records of their own verbatim, page by page.
-Result<void> write_other_sections(const CrashDump& dump, DumpWriter& writer,
-                                  records::Trailer& trailer) {
+/// Writes the sections without records of their own verbatim, page by page. Gives how many modules
+/// have old code.
+Result<std::uint64_t> write_other_sections(const CrashDump& dump, DumpWriter& writer,
+                                           records::Trailer& trailer) {
     SectionPages pages(dump.text(), writer, trailer);
     for (const auto& part : dump.other_sections()) {
         RETURN_IF_ERROR(pages.add(part));
     }
-    return pages.flush();
+    RETURN_IF_ERROR(pages.flush());
+    return pages.old_modules();
 }
 
 constexpr int kTermsOfAPage = 4096;
@@ -189,6 +204,7 @@ class Converter {
           binaries_(dump, terms_->format, writer) {}
 
     Result<void> begin();
+    Result<void> other_sections();
     Result<void> save_index();
     Result<void> literals();
     Result<void> node_terms(const ConvertChoice& choice);
@@ -244,7 +260,7 @@ Result<ConvertOutcome> Converter::run(const ConvertChoice& choice,
         done = node_terms(choice);
     }
     if (done && choice.other_sections) {
-        done = write_other_sections(dump_, writer_, trailer_);
+        done = other_sections();
     }
     if (done) {
         done = processes(choice, on_progress);
@@ -270,6 +286,14 @@ Result<void> Converter::begin() {
     trailer_.add_epoch_offset(written);
     RETURN_IF_ERROR(save_index());
     return parse_other_nodes(dump_, terms_->names);
+}
+
+Result<void> Converter::other_sections() {
+    ASSIGN_OR_RETURN(const auto old_modules, write_other_sections(dump_, writer_, trailer_));
+    if (auto& totals = node_.totals; totals.has_modules()) {
+        totals.set_modules(totals.modules() + old_modules);
+    }
+    return {};
 }
 
 /// What belongs to the whole text, if the dump is to be kept.

@@ -280,6 +280,26 @@ Result<void> CrashDump::check_begin() {
     return {};
 }
 
+/// Where its last whole line ends. A last line without an end was broken off, and so may be what it
+/// says; only =end, which the VM writes last, is whole. A text of one line ends with it.
+Result<std::uint64_t> CrashDump::end_of_lines() const {
+    constexpr std::uint64_t kLooked = 64U << 10U;
+    std::vector<char> bytes;
+    for (auto end = text_.size(); end > begin_;) {
+        const auto from = end - std::min(end - begin_, kLooked);
+        bytes.resize(end - from);
+        ASSIGN_OR_RETURN(const auto got, text_.read(from, bytes));
+        const std::string_view held(bytes.data(), got);
+        if (const auto line_end = held.rfind('\n'); line_end != std::string_view::npos) {
+            const auto last = held.substr(line_end + 1);
+            const bool whole = end == text_.size() && (last == "=end" || last == "=end\r");
+            return whole ? end : from + line_end + 1;
+        }
+        end = from;
+    }
+    return text_.size();
+}
+
 Result<void> CrashDump::scan(const Progress& progress, const HeaderSeen& header_seen) {
     SectionScanner scanner([this, &header_seen](const Section& found) {
         Section section = found;
@@ -307,7 +327,8 @@ Result<void> CrashDump::scan(const Progress& progress, const HeaderSeen& header_
         }
         return done;
     });
-    RETURN_IF_ERROR(scan_sections(text_, {begin_, text_.size()}, scanner, progress));
+    ASSIGN_OR_RETURN(const auto end, end_of_lines());
+    RETURN_IF_ERROR(scan_sections(text_, {begin_, end}, scanner, progress));
     if (counts_.empty()) {
         return fail(ErrorCode::kNotADump, text_.name() + " has no section of a crash dump");
     }

@@ -113,6 +113,10 @@ class CrashDump {
     [[nodiscard]] bool has_returns() const { return has_returns_; }
     /// One sentence: where and why the text is truncated; empty for a complete dump.
     [[nodiscard]] const std::string& cut_off() const { return cut_off_; }
+    /// The section that a truncated text ends in, without what it is of: "proc".
+    [[nodiscard]] std::string_view last_tag() const {
+        return std::string_view(last_section_).substr(0, last_section_.find(':'));
+    }
     /// How many modules there are; nothing where the text has none, or breaks off before the funs,
     /// which the VM writes after them. Not of a restored dump.
     [[nodiscard]] std::optional<std::uint64_t> modules() const {
@@ -139,6 +143,7 @@ class CrashDump {
     CrashDump(TextSource text, std::unique_ptr<Budget> budget)
         : budget_(std::move(budget)), text_(std::move(text)) {}
     Result<void> check_begin();
+    [[nodiscard]] Result<std::uint64_t> end_of_lines() const;
     Result<void> scan(const Progress& progress, const HeaderSeen& header_seen);
     Result<void> read_header(Span lines);
     void add(const Section& section);

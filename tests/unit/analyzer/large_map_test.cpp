@@ -95,5 +95,25 @@ TEST(LargeMaps, OfACrashDumpNeverShowNodesThatAreNotInIt) {
                 HasSubstr("#{7=>8,k=>v}\n"));
 }
 
+TEST(LargeMaps, OfPersistentTermsPrintAsPairs) {
+    Program program;
+    const std::string text =
+        "=erl_crash_dump:0.5\nSun Nov 22 02:18:55 2026\nSlogan: boom\nSystem version: Erlang/OTP "
+        "26 [erts-14.2] [source] [64-bit]\nAtoms: 1\n=persistent_terms\nA1:t|H7FCA00000500\n"
+        "=literals\n"
+        "7FCA00000500:Mh2:2:H7FCA00000540,H7FCA00000560\n"
+        "7FCA00000540:Mn1:H7FCA00000580\n"
+        "7FCA00000560:lA1:k|A1:v\n"
+        "7FCA00000580:lI7|I8\n"
+        "=end\n";
+    const auto* const bytes = reinterpret_cast<const std::byte*>(text.data());
+    program.put("erl_crash.beamdump", std::vector(bytes, bytes + text.size()));
+    for (const std::vector<std::string>& more : {std::vector<std::string>{}, {"t"}}) {
+        std::vector<std::string> words = {"persistent-terms", "erl_crash.beamdump"};
+        words.insert(words.end(), more.begin(), more.end());
+        EXPECT_THAT(program.run(words).out, HasSubstr("#{7=>8,k=>v}"));
+    }
+}
+
 }  // namespace
 }  // namespace beamdump::test

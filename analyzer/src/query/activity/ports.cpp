@@ -84,7 +84,10 @@ void take_line(const SectionLine& line, Row& row) {
         }
     };
     if (*line.name == "Connected") {
-        row[kConnected] = std::string(line.value);
+        // Of old releases: nobody.
+        if (line.value != "[]") {
+            row[kConnected] = std::string(line.value);
+        }
     } else if (*line.name == "Registered as") {
         row[kRegisteredName] = std::string(line.value);
     } else if (*line.name == "Input") {

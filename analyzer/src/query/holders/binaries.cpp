@@ -75,8 +75,10 @@ Result<NodeBinaries> list_binaries(Dump& dump, const std::string& file,
             if (binary.size_bytes() < options.at_least) {
                 return {};
             }
-            NodeBinaryLine line{binary.address(), binary.size_bytes(), std::nullopt,
-                                captured_bytes(binary), std::nullopt};
+            NodeBinaryLine line{
+                binary.address(),
+                binary.has_size_bytes() ? std::optional(binary.size_bytes()) : std::nullopt,
+                std::nullopt, captured_bytes(binary), std::nullopt};
             if (binary.has_references()) {
                 line.references = binary.references();
                 references_told = true;

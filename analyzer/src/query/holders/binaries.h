@@ -30,8 +30,8 @@ struct BinariesOptions {
 };
 
 struct NodeBinaryLine {
-    std::uint64_t address = 0;  ///< of its structure
-    std::uint64_t bytes = 0;
+    std::uint64_t address = 0;           ///< of its structure
+    std::optional<std::uint64_t> bytes;  ///< its size; nothing where a text breaks off before it
     std::optional<std::uint64_t> references;  ///< the VM's count
     std::uint64_t captured_bytes = 0;
     /// Processes that refer to it; a crash dump does not tell.

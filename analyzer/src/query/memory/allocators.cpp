@@ -173,6 +173,12 @@ std::vector<AllocatorLine> allocator_lines(const NodeMemory& memory, bool instan
 Result<Allocators> allocators(Dump& dump, const std::string& file, const AllocatorsQuery& query) {
     ASSIGN_OR_RETURN(const auto memory, node_memory(dump));
     if (memory.allocators.empty()) {
+        if (is_of_crash_dump(dump)) {
+            return fail(ErrorCode::kNotFound,
+                        dump.capture().has_cut_off()
+                            ? "the crash dump breaks off before its sections of allocators"
+                            : "the crash dump has no sections of allocators");
+        }
         return fail(ErrorCode::kNotFound, file +
                                               " has no allocators: it was made by an older "
                                               "beamdump-capture, or a warning of the capture "

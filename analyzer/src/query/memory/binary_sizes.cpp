@@ -25,6 +25,9 @@ std::vector<BinarySizeClass> empty_classes() {
 Result<std::vector<BinarySizeClass>> binary_sizes(Dump& dump, const InputLimits& limits) {
     auto classes = empty_classes();
     const auto count = [&classes](const records::Binary& binary) -> Result<void> {
+        if (!binary.has_size_bytes()) {
+            return {};  // a text breaks off before it
+        }
         for (auto& one : classes) {
             if (!one.below_bytes || binary.size_bytes() < *one.below_bytes) {
                 ++one.binaries;

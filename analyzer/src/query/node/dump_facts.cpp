@@ -3,11 +3,57 @@
 #include <libdump/model/redaction.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <iterator>
 #include <system_error>
+#include <utility>
 
 namespace beamdump::query {
+
+namespace {
+
+/// Sections in the order of erl_crash_dump_v() (break.c, OTP 17 to 29), those of one kind with one
+/// number. Others come before them.
+constexpr std::array<std::pair<std::string_view, int>, 21> kOrderOfSections = {
+    {{"proc", 1},
+     {"port", 2},
+     {"ets", 3},
+     {"timer", 4},
+     {"node", 5},
+     {"no_distribution", 5},
+     {"visible_node", 5},
+     {"hidden_node", 5},
+     {"not_connected", 5},
+     {"loaded_modules", 6},
+     {"mod", 6},
+     {"fun", 7},
+     {"persistent_terms", 8},
+     {"proc_messages", 9},
+     {"proc_dictionary", 9},
+     {"proc_stack", 9},
+     {"proc_heap", 9},
+     {"literals", 10},
+     {"binary", 11},
+     {"atoms", 12},
+     {"end", 13}}};
+
+int place_of_section(std::string_view tag) {
+    using Place = decltype(kOrderOfSections)::value_type;
+    const auto* const found = std::ranges::find(kOrderOfSections, tag, &Place::first);
+    return found == kOrderOfSections.end() ? 0 : found->second;
+}
+
+}  // namespace
+
+std::optional<std::uint64_t> known_total(const DumpFacts& facts, std::uint64_t found) {
+    return found == 0 && facts.text_complete == false ? std::nullopt : std::optional(found);
+}
+
+bool may_lack_some(const DumpFacts& facts, std::string_view tag) {
+    return facts.text_complete == false &&
+           place_of_section(facts.cut_off_section) <= place_of_section(tag);
+}
 
 std::vector<std::string> text_notes(Dump& dump) {
     std::vector<std::string> notes;
@@ -35,6 +81,7 @@ DumpFacts dump_facts(Dump& dump, const std::string& file) {
     if (is_of_crash_dump(dump)) {
         facts.text_notes = text_notes(dump);
         facts.text_complete = dump.capture().cut_off().empty();
+        facts.cut_off_section = dump.capture().cut_off_section();
     } else {
         facts.stream_bytes = dump.reader().flat_bytes();
     }

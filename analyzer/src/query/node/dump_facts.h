@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace beamdump::query {
@@ -24,13 +25,15 @@ struct DumpFacts {
     std::optional<std::int64_t> captured_us;  ///< since the Unix epoch
     std::optional<LayoutFacts> layout;        ///< set if it is not the release's own
     std::uint64_t word_bytes = 8;             ///< of the node
-    /// A process's memory is computed as stack, heap and old heap: a crash dump of a release before
-    /// R16B01.
+    /// A process's memory is computed as stack, heap, old heap and heap fragments: a crash dump of
+    /// a release before R16B01.
     bool memory_of_heaps = false;
     /// The node may still run: its memory was read while it did.
     bool of_running_node = false;
     /// Of a crash dump: its text is whole.
     std::optional<bool> text_complete;
+    /// The section that a truncated text ends in ("proc"); empty where the dump does not tell.
+    std::string cut_off_section;
     /// Of a crash dump: one sentence for each thing that a reader should know of its text, such as
     /// another dump that follows.
     std::vector<std::string> text_notes;
@@ -38,6 +41,14 @@ struct DumpFacts {
     std::optional<std::string> export_detail;
     std::optional<TermSyntax> term_syntax;  ///< of the texts of terms, if the answer has any
 };
+
+/// How many things the dump has, of `found` ones that it tells; nothing where its text breaks off
+/// before the first of them, so that none is a number that nobody knows.
+std::optional<std::uint64_t> known_total(const DumpFacts& facts, std::uint64_t found);
+
+/// Whether the text of a crash dump breaks off before the last section of that tag, as far as it
+/// tells: there may be more of them than it has.
+bool may_lack_some(const DumpFacts& facts, std::string_view tag);
 
 /// DumpFacts::text_notes.
 std::vector<std::string> text_notes(Dump& dump);

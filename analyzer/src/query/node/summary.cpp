@@ -190,7 +190,8 @@ Summary recorded_summary(Dump& dump, const std::string& file) {
     summary.capture = capture_summary(dump);
     summary.crash = crash_summary(dump);
     summary.memory = memory_summary(dump);
-    summary.processes = totals.has_processes() ? totals.processes() : dump.processes().size();
+    summary.processes = known_total(
+        summary.dump, totals.has_processes() ? totals.processes() : dump.processes().size());
     summary.void_by_reason = void_counts(totals);
     summary.processes_void = void_total(totals);
     summary.messages = known(totals.has_messages(), totals.messages());

@@ -33,7 +33,8 @@ Result<std::uint64_t> visit_atom_sections(
     };
     RETURN_IF_ERROR(
         sections->show_kinds(kTags, {[](std::string_view, std::string_view) {}, line, [] {}}));
-    if (!dump.capture().has_cut_off()) {
+    // A conversion that does not tell this may end within an atom's line.
+    if (!dump.capture().has_cut_off() || dump.capture().has_cut_off_section()) {
         take();
     }
     return atoms;

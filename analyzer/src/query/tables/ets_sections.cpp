@@ -21,8 +21,9 @@ void take(EtsTableLine& table, const SectionLine& line, std::uint64_t word_bytes
     const auto name = line.name.value_or("");
     const std::string value(line.value);
     if (name == "Table") {
-        // A named table's identifier is its name here.
-        table.named_table = !value.starts_with("#Ref<");
+        // A named table's identifier is its name here: an atom. Before OTP 20 that of an unnamed
+        // one is a number.
+        table.named_table = !value.starts_with("#Ref<") && !decimal_number(value);
         if (!*table.named_table) {
             table.id = value;
         }
@@ -33,6 +34,8 @@ void take(EtsTableLine& table, const SectionLine& line, std::uint64_t word_bytes
     } else if (name == "Words") {
         const auto words = decimal_number(value);
         table.memory_bytes = words ? std::optional(*words * word_bytes) : std::nullopt;
+    } else if (line.text.starts_with("Ordered set (")) {
+        table.type = "ordered_set";  // db_print_tree(); of old releases the only line that tells
     } else if (name == "Type") {
         table.type = value;
     } else if (name == "Protection") {

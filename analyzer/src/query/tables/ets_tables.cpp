@@ -255,7 +255,10 @@ Result<EtsListing> list_ets_tables(Dump& dump, const EtsQuery& query) {
     ASSIGN_OR_RETURN(auto tables, ets_tables(dump));
     EtsListing listing;
     listing.total = tables.size();
-    listing.memory_bytes = 0;
+    // Of no table in a truncated text nothing is known, either.
+    if (!tables.empty() || !dump.capture().has_cut_off()) {
+        listing.memory_bytes = 0;
+    }
     for (const auto& table : tables) {
         listing.memory_bytes = listing.memory_bytes && table.memory_bytes
                                    ? std::optional(*listing.memory_bytes + *table.memory_bytes)

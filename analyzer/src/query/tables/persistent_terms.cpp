@@ -108,7 +108,9 @@ Result<PersistentTermCounts> visit_terms(Dump& dump, const Visit& visit) {
     const auto& offsets = dump.trailer().persistent_terms_offset();
     if (offsets.empty()) {
         return fail(ErrorCode::kNotFound,
-                    is_of_crash_dump(dump)
+                    is_of_crash_dump(dump) && dump.capture().has_cut_off()
+                        ? "the crash dump breaks off before its section persistent_terms"
+                    : is_of_crash_dump(dump)
                         ? "the crash dump has no section persistent_terms"
                         : "the dump has no persistent terms: it was captured by an older version, "
                           "or they could not be found (the warnings of summary tell)");

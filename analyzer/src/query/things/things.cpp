@@ -101,6 +101,11 @@ class Things {
         return visitor_.begin(kind, total);
     }
 
+    /// How many there are of what a list has; nothing where a text breaks off before it.
+    [[nodiscard]] std::optional<std::uint64_t> known(std::uint64_t found) {
+        return known_total(dump_facts(dump_, file_), found);
+    }
+
     Result<void> facts() {
         const Summary summary = recorded_summary(dump_, file_);
         ASSIGN_OR_RETURN(const auto memory, query::memory(dump_, file_, {.limit = 1}));
@@ -202,7 +207,8 @@ class Things {
         AtomsOptions atoms;
         atoms.limit = options_.limit;
         ASSIGN_OR_RETURN(const auto answer, atom_report(dump_, file_, atoms));
-        RETURN_IF_ERROR(begin(atom_group_kind(), answer.groups));
+        RETURN_IF_ERROR(begin(atom_group_kind(),
+                              answer.absent_because ? std::nullopt : std::optional(answer.groups)));
         for (const auto& group : answer.largest_groups) {
             RETURN_IF_ERROR(visitor_.thing(
                 atom_group_kind(),
@@ -249,7 +255,7 @@ class Things {
         if (!answer) {
             return {};
         }
-        RETURN_IF_ERROR(begin(kind, answer->total()));
+        RETURN_IF_ERROR(begin(kind, known(answer->total())));
         for (Row& row : answer->take()) {
             for (std::size_t column = answer->columns().size(); column-- > 0;) {
                 if (answer->columns()[column].derived) {
@@ -288,7 +294,7 @@ class Things {
         if (!answer) {
             return {};
         }
-        RETURN_IF_ERROR(begin(ets_table_kind(), answer->total));
+        RETURN_IF_ERROR(begin(ets_table_kind(), known(answer->total)));
         for (const auto& line : answer->tables) {
             RETURN_IF_ERROR(visitor_.thing(
                 ets_table_kind(),
@@ -306,7 +312,7 @@ class Things {
         if (options_.limit != 0) {
             chosen_.emplace();
         }
-        RETURN_IF_ERROR(begin(process_kind(), dump_.processes().size()));
+        RETURN_IF_ERROR(begin(process_kind(), known(dump_.processes().size())));
         RETURN_IF_ERROR(processes_by(ProcessSort::kMemory));
         // Limited: also those with the longest queues.
         return chosen_ ? processes_by(ProcessSort::kQueue) : Result<void>();
@@ -349,7 +355,9 @@ class Things {
         if (!answer) {
             return {};
         }
-        RETURN_IF_ERROR(begin(binary_kind(), answer->total));
+        RETURN_IF_ERROR(begin(binary_kind(), answer->may_lack_some && answer->total == 0
+                                                 ? std::nullopt
+                                                 : std::optional(answer->total)));
         for (const auto& line : answer->binaries) {
             RETURN_IF_ERROR(visitor_.thing(
                 binary_kind(),

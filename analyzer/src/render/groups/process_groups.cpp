@@ -2,6 +2,7 @@
 
 #include "render/process_table.h"
 #include "render/shared/json.h"
+#include "render/shared/known.h"
 #include "render/shared/layout.h"
 #include "render/shared/process_counts.h"
 #include "render/shared/table.h"
@@ -52,7 +53,7 @@ void process_groups_text(Output& output, const query::ProcessGroups& answer) {
     print_memory_notice(output, answer.dump);
     const Marks marks(answer.dump.layout);
     if (answer.matching == 0) {
-        print_no_match(output, answer.total, "processes");
+        print_none(output, answer.dump, answer.total, "processes");
         return;
     }
     Table table({{title_of(answer.by), Align::kLeft, true},
@@ -82,8 +83,7 @@ void process_groups_text(Output& output, const query::ProcessGroups& answer) {
 void process_groups_json(Output& output, const query::ProcessGroups& answer) {
     JsonWriter json(output, "beamdump.processes/1");
     write_dump(json, "dump", answer.dump);
-    json.member("total", answer.total);
-    json.member("matching", answer.matching);
+    write_totals(json, answer.dump, answer.total, answer.matching);
     json.member("group_by", query::group_by_text(answer.by));
     json.member("group_count", answer.group_count);
     if (answer.read) {

@@ -2,6 +2,7 @@
 
 #include "render/process_table.h"
 #include "render/shared/json.h"
+#include "render/shared/known.h"
 #include "render/shared/layout.h"
 #include "render/shared/process_counts.h"
 #include "render/shared/table.h"
@@ -29,8 +30,13 @@ void process_tree_text(Output& output, const query::ProcessTree& answer) {
     print_layout_notice(output, answer.dump.layout);
     print_memory_notice(output, answer.dump);
     const Marks marks(answer.dump.layout);
-    output.print("{}, {}; memory and messages are sums over a process and all below it\n\n",
-                 counted(answer.total, "process", "processes"), counted(answer.roots, "root"));
+    if (!query::known_total(answer.dump, answer.total)) {
+        print_none(output, answer.dump, answer.total, "processes");
+        return;
+    }
+    output.print("{}{}, {}; memory and messages are sums over a process and all below it\n\n",
+                 at_least(answer.dump, "proc"), counted(answer.total, "process", "processes"),
+                 counted(answer.roots, "root"));
     Table table({{"PROCESSES", Align::kRight},
                  {"MEMORY", Align::kRight},
                  {"MESSAGES", Align::kRight},
@@ -49,8 +55,10 @@ void process_tree_json(Output& output, const query::ProcessTree& answer) {
     JsonWriter json(output, "beamdump.tree/1");
     write_dump(json, "dump", answer.dump);
     json.member("by", answer.links ? "links" : "parents");
-    json.member("total", answer.total);
-    json.member("roots", answer.roots);
+    if (const auto total = query::known_total(answer.dump, answer.total)) {
+        json.member("total", *total);
+        json.member("roots", answer.roots);
+    }
     write_processes_read(json, answer.read);
     write_objects(json, "lines", answer.lines, [&json](const query::TreeLine& line) {
         json.member("depth", line.depth);

@@ -2,6 +2,7 @@
 
 #include "render/process_table.h"
 #include "render/shared/json.h"
+#include "render/shared/known.h"
 #include "render/shared/layout.h"
 #include "render/shared/process_counts.h"
 #include "render/shared/table.h"
@@ -37,7 +38,11 @@ void print_cycles(Output& output, const query::Waits& answer, const Marks& marks
 void waits_text(Output& output, const query::Waits& answer) {
     print_layout_notice(output, answer.dump.layout);
     const Marks marks(answer.dump.layout);
-    output.print("{} for an answer of {}\n",
+    if (!query::known_total(answer.dump, answer.read.read)) {
+        print_none(output, answer.dump, answer.read.read, "stacks");
+        return;
+    }
+    output.print("{}{} for an answer of {}\n", at_least(answer.dump, "proc_stack"),
                  counted(answer.waiting, "process waits", "processes wait"),
                  counted(answer.targets, "process", "processes"));
     if (answer.waited_for.empty()) {
@@ -69,8 +74,11 @@ void waits_text(Output& output, const query::Waits& answer) {
 void waits_json(Output& output, const query::Waits& answer) {
     JsonWriter json(output, "beamdump.waits/1");
     write_dump(json, "dump", answer.dump);
-    json.member("waiting", answer.waiting);
-    json.member("targets", answer.targets);
+    const bool known = query::known_total(answer.dump, answer.read.read).has_value();
+    if (known) {
+        json.member("waiting", answer.waiting);
+        json.member("targets", answer.targets);
+    }
     write_processes_read(json, answer.read);
     write_objects(json, "waited_for", answer.waited_for, [&json](const query::WaitedFor& line) {
         json.member("name", line.name);
@@ -84,7 +92,9 @@ void waits_json(Output& output, const query::Waits& answer) {
         json.member("waits_for", line.waits_for);
         json.member("in_cycle", line.in_cycle);
     });
-    json.member("cycle_count", answer.cycle_count);
+    if (known) {
+        json.member("cycle_count", answer.cycle_count);
+    }
     json.begin_array("cycles");
     for (const auto& cycle : answer.cycles) {
         json.begin_object();

@@ -23,9 +23,10 @@ void binaries_text(Output& output, const query::NodeBinaries& answer) {
             return;
         }
     }
-    output.print("{}{}, {}\n\n", answer.may_lack_some ? "at least " : "",
+    const bool bytes_known = answer.total_bytes != 0 || !answer.may_lack_some;
+    output.print("{}{}{}\n\n", answer.may_lack_some ? "at least " : "",
                  counted(answer.total, "reference-counted binary", "reference-counted binaries"),
-                 bytes_text(answer.total_bytes));
+                 bytes_known ? ", " + bytes_text(answer.total_bytes) : "");
     if (answer.binaries.empty()) {
         if (answer.total != 0) {
             output.print("none is as large as --at-least says\n");
@@ -38,7 +39,8 @@ void binaries_text(Output& output, const query::NodeBinaries& answer) {
                  {"PROCESSES", Align::kRight},
                  {"CAPTURED", Align::kRight}});
     for (const auto& line : answer.binaries) {
-        table.add({fmt::format("{:#x}", line.address), marks("size_bytes", bytes_text(line.bytes)),
+        table.add({fmt::format("{:#x}", line.address),
+                   marks("size_bytes", line.bytes ? bytes_text(*line.bytes) : "?"),
                    marks("references", line.references ? count_text(*line.references) : "?"),
                    marks("binary", line.holders ? count_text(*line.holders) : "?"),
                    bytes_text(line.captured_bytes)});
@@ -54,7 +56,9 @@ void binaries_json(Output& output, const query::NodeBinaries& answer) {
         json.member("total", answer.total);
         json.member("total_bytes", answer.total_bytes);
     }
-    json.member("matching", answer.matching);
+    if (!answer.may_lack_some || answer.total != 0) {
+        json.member("matching", answer.matching);
+    }
     if (answer.read) {
         write_processes_read(json, *answer.read);
     }

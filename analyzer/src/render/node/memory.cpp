@@ -2,6 +2,7 @@
 
 #include "render/process_table.h"
 #include "render/shared/json.h"
+#include "render/shared/known.h"
 #include "render/shared/layout.h"
 #include "render/shared/table.h"
 #include "render/shared/units.h"
@@ -168,7 +169,8 @@ void print_kinds(Output& output, const query::ProcessGroups& kinds, const Marks&
     table.print(output, "  ");
 }
 
-void print_tables(Output& output, const query::EtsListing& tables, const Marks& marks) {
+void print_tables(Output& output, const query::DumpFacts& facts, const query::EtsListing& tables,
+                  const Marks& marks) {
     Table table({{"NAME", Align::kLeft, true},
                  {"ROWS", Align::kRight},
                  {"MEMORY", Align::kRight},
@@ -181,7 +183,8 @@ void print_tables(Output& output, const query::EtsListing& tables, const Marks& 
              marks("ets.owner",
                    one_line(line.owner_display_name.value_or(line.owner.value_or("?"))))});
     }
-    output.print("\nLargest of {} (ets)\n", counted(tables.total, "ETS table"));
+    output.print("\nLargest of {}{} (ets)\n", at_least(facts, "ets"),
+                 counted(tables.total, "ETS table"));
     table.print(output, "  ");
 }
 
@@ -228,7 +231,7 @@ void memory_text(Output& output, const query::Memory& answer) {
         print_kinds(output, answer.kinds, marks);
     }
     if (answer.tables && !answer.tables->tables.empty()) {
-        print_tables(output, *answer.tables, marks);
+        print_tables(output, answer.dump, *answer.tables, marks);
     }
     if (answer.binary_sizes && !answer.binary_sizes->empty()) {
         print_binary_sizes(output, *answer.binary_sizes, marks);

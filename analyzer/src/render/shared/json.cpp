@@ -49,7 +49,7 @@ void write_dump(JsonWriter& json, std::string_view name, const query::DumpFacts&
         write_texts(json, "text_notes", facts.text_notes);
     }
     if (facts.memory_of_heaps) {
-        json.member("process_memory", "stack, heap and old heap");
+        json.member("process_memory", "stack, heap, old heap and heap fragments");
     }
     if (facts.term_syntax) {
         json.member("term_syntax", *facts.term_syntax == TermSyntax::kElixir ? "elixir" : "erlang");

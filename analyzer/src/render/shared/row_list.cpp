@@ -1,6 +1,7 @@
 #include "render/shared/row_list.h"
 
 #include "render/shared/json.h"
+#include "render/shared/known.h"
 #include "render/shared/layout.h"
 #include "render/shared/table.h"
 #include "render/shared/units.h"
@@ -55,10 +56,8 @@ bool is_number(const query::Column& column) {
 /// Where the filters leave nothing.
 void print_why_none(Output& output, const query::RowList& list, const query::DumpFacts& facts,
                     const RowListTexts& texts) {
-    if (list.total() == 0 && facts.text_complete == false) {
-        output.print("no {} before the place where the crash dump breaks off\n", texts.things);
-    } else if (list.matching() == 0) {
-        print_no_match(output, list.total(), texts.things);
+    if (list.matching() == 0) {
+        print_none(output, facts, list.total(), texts.things);
         if (const auto others = list.matching_in_other_case(); others != 0) {
             output.print("ignoring case, {} would match\n", count_text(others));
         }
@@ -139,8 +138,7 @@ void row_groups_json(Output& output, query::RowList& list, const query::DumpFact
         json.value(list.columns()[column].name);
     }
     json.end_array();
-    json.member("total", list.total());
-    json.member("matching", list.matching());
+    write_totals(json, facts, list.total(), list.matching());
     json.member("group_count", list.group_count());
     write_objects(
         json, "groups", list.take_groups(default_sort), [&](const query::RowGroup& group) {
@@ -194,6 +192,11 @@ void rows_text(Output& output, query::RowList& list, const query::DumpFacts& fac
         output.print("{}\n", one_line(counts));
     }
     print_rest(output, rows.size(), list.matching());
+    if (!texts.section.empty() && list.total() != 0 && query::may_lack_some(facts, texts.section)) {
+        output.print(
+            "{}: at least {}; the crash dump breaks off before the end of their sections\n",
+            texts.things, count_text(list.total()));
+    }
     print_why_none(output, list, facts, texts);
 }
 
@@ -206,8 +209,7 @@ void rows_and_more_json(Output& output, query::RowList& list, const query::DumpF
                         const RowListTexts& texts, const std::function<void(JsonWriter&)>& more) {
     JsonWriter json(output, texts.schema);
     write_dump(json, "dump", facts);
-    json.member("total", list.total());
-    json.member("matching", list.matching());
+    write_totals(json, facts, list.total(), list.matching());
     write_objects(json, texts.member, list.take(), [&](const query::Row& row) {
         for (std::size_t at = 0; at < row.size(); ++at) {
             write_cell(json, list.columns()[at].name, row[at]);

@@ -15,6 +15,8 @@ struct RowListTexts {
     std::string_view schema;  ///< "beamdump.NAME/VERSION"
     std::string_view member;  ///< the JSON member that holds the rows
     std::string_view things;  ///< in sentences: "ports"
+    /// The tag of the sections that tell them in a crash dump, one each; empty: there are none.
+    std::string_view section = {};
 };
 
 /// A table, and how many rows more there are. Takes the list's rows.

@@ -100,11 +100,16 @@ void atoms_json(Output& output, const query::AtomReport& report, bool list) {
     if (report.limit) {
         json.member("limit_from", report.limit_is_default ? "default" : "command_line");
     }
-    json.member("named", report.named);
-    json.member("text_bytes", report.text_bytes);
+    const bool known = !report.absent_because;
+    if (known) {
+        json.member("named", report.named);
+        json.member("text_bytes", report.text_bytes);
+    }
     json.member("absent_because", report.absent_because);
     json.member("in_order_of_creation", report.in_order);
-    json.member("matching", report.matching);
+    if (known) {
+        json.member("matching", report.matching);
+    }
     if (list) {
         write_objects(json, "atoms", report.atoms, [&json](const query::AtomLine& atom) {
             json.member("index", atom.index);
@@ -112,8 +117,10 @@ void atoms_json(Output& output, const query::AtomReport& report, bool list) {
             json.member("bytes", atom.bytes);
         });
     } else {
-        json.member("group_count", report.groups);
-        json.member("ungrouped", report.ungrouped);
+        if (known) {
+            json.member("group_count", report.groups);
+            json.member("ungrouped", report.ungrouped);
+        }
         write_objects(json, "groups", report.largest_groups,
                       [&json](const query::AtomGroup& group) {
                           json.member("atoms", group.name);

@@ -1,6 +1,7 @@
 #include "render/tables/modules.h"
 
 #include "render/shared/json.h"
+#include "render/shared/known.h"
 #include "render/shared/layout.h"
 #include "render/shared/process_counts.h"
 #include "render/shared/table.h"
@@ -49,7 +50,8 @@ void print_users(Output& output, const query::ModuleReport& report) {
 void modules_text(Output& output, const query::ModuleReport& report) {
     print_layout_notice(output, report.dump.layout);
     const Marks marks(report.dump.layout);
-    std::string head = counted(report.total, "module instance");
+    std::string head(at_least(report.dump, "mod"));
+    head += counted(report.total, "module instance");
     if (report.matching != report.total) {
         head += fmt::format(", {} selected", count_text(report.matching));
     }

@@ -100,7 +100,8 @@ Result<void> BinaryWriter::finish(records::Trailer& trailer, Requested requested
         totals.set_binaries(dump_.binaries().size());
         totals.set_binary_bytes(bytes_);
     }
-    if (requested != Requested::kSome) {
+    const bool tells = dump_.has_all_binaries() || !dump_.binaries().empty();
+    if (requested != Requested::kSome && tells) {
         totals.set_binary_bytes_captured(captured_bytes_);
     }
     return finish_index(trailer);

@@ -164,6 +164,7 @@ Result<ParsedNode> parse_node(const CrashDump& dump) {
     }
     if (!dump.cut_off().empty()) {
         result.capture.set_cut_off(dump.cut_off());
+        result.capture.set_cut_off_section(std::string(dump.last_tag()));
     }
     if (header.atoms) {
         result.totals.set_atoms(*header.atoms);

@@ -178,8 +178,9 @@ void ProcessReader::finish() {
     auto& row = into_.row;
     row.set_owner_id(process.owner_id());
     if (format_.memory_of_heaps && process.has_heap_words() && process.has_old_heap_words()) {
-        row.set_memory_bytes((process.heap_words() + process.old_heap_words()) *
-                             format_.word_bytes);
+        row.set_memory_bytes(
+            (process.heap_words() + process.old_heap_words() + process.fragment_words()) *
+            format_.word_bytes);
     }
     if (process.has_reductions()) {
         row.set_reductions(process.reductions());

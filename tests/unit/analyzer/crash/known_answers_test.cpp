@@ -177,6 +177,15 @@ TEST_F(Slogans, OfTheRuntimeAreExplained) {
     EXPECT_THAT(summary("halted by an operator"), Not(HasSubstr("The node ended")));
 }
 
+TEST_F(Slogans, OfTheStartAreExplainedWithEitherFirstLetter) {
+    for (const std::string slogan :
+         {"Could not start kernel pid (application_controller) (\"error in config file\")",
+          "could not start kernel pid (application_controller) ()",
+          "Init terminating in do_boot ()", "init terminating in do_boot ()"}) {
+        EXPECT_THAT(summary(slogan), HasSubstr("The node ended while it started")) << slogan;
+    }
+}
+
 TEST_F(Slogans, UnreadMessagesOfTheLoggerAreShown) {
     EXPECT_THAT(summary("boom"),
                 HasSubstr("2 messages are unread in logger (<0.9.0>), the first: {error,down}.\n"));
@@ -219,6 +228,58 @@ TEST_F(Texts, ProcessesOfTheSystemThatAreSlowAreTold) {
                 HasSubstr("20 messages are unread in code_server (<0.50.0>), which is waiting in "
                           "prim_file:read_file_nif/1: loading code waits.\n"));
     EXPECT_THAT(summary_of(text(19)), Not(HasSubstr("are unread")));
+}
+
+/// Of a release that numbers unnamed tables, and has no line of their type.
+std::string with_old_tables(std::uint64_t words) {
+    return fmt::format(
+        "=erl_crash_dump:0.3\nFri Jan  9 15:54:38 2015\nSlogan: x\nSystem version: Erlang/OTP 18 "
+        "[erts-7.1] [source] [64-bit]\nAtoms: 1\n=memory\ntotal: 1000000000\n"
+        "=port:#Port<0.0>\nConnected: []\n"
+        "=ets:<0.12.0>\nSlot: 1\nTable: 1\nName: code\nBuckets: 256\nObjects: 1\nWords: {}\n"
+        "=ets:<0.12.0>\nSlot: 2\nTable: code\nName: code\nBuckets: 256\nObjects: 2\nWords: 300\n"
+        "=ets:<0.25.0>\nSlot: 15\nTable: 8207\nName: records\n"
+        "Ordered set (AVL tree), Elements: 3\nObjects: 3\nWords: 95\n=end\n",
+        words);
+}
+
+TEST_F(KnownAnswers, TablesOfOldReleasesAreUnnamedWithANumber) {
+    for (const auto& ran : ask(with_old_tables(400), {"ets", "--json"})) {
+        EXPECT_THAT(ran.out, HasSubstr("\"id\": \"1\",\n      \"name\": \"code\",\n      "
+                                       "\"named_table\": false"));
+        EXPECT_THAT(ran.out, HasSubstr("{\n      \"name\": \"code\",\n      "
+                                       "\"named_table\": true"));
+        EXPECT_THAT(ran.out, HasSubstr("\"id\": \"8207\",\n      \"name\": \"records\",\n      "
+                                       "\"named_table\": false,\n      \"type\": "
+                                       "\"ordered_set\""));
+    }
+    for (const auto& ran : ask(with_old_tables(100'000'000), {"summary"})) {
+        EXPECT_THAT(ran.out, HasSubstr("is the ETS table code (1), with 1 row."));
+    }
+}
+
+TEST_F(KnownAnswers, APortOfNobodyIsConnectedToNothing) {
+    for (const auto& ran : ask(with_old_tables(400), {"ports", "--json"})) {
+        EXPECT_THAT(ran.out, HasSubstr("#Port<0.0>"));
+        EXPECT_THAT(ran.out, Not(HasSubstr("connected")));
+        EXPECT_THAT(ran.out, Not(HasSubstr("[]\"")));
+    }
+}
+
+TEST_F(KnownAnswers, OldCodeIsAnInstanceOfAModuleInEachAnswer) {
+    const std::string text =
+        "=erl_crash_dump:0.5\nThu Jan 16 20:04:59 2025\nSlogan: x\nSystem version: Erlang/OTP 27 "
+        "[erts-15.2] [source] [64-bit]\nAtoms: 1\n=loaded_modules\nCurrent code: 200\n"
+        "Old code: 100\n=mod:a\nCurrent size: 120\nOld size: 100\n=mod:b\nCurrent size: 80\n"
+        "=end\n";
+    for (const auto& ran : ask(text, {"modules", "--json"})) {
+        EXPECT_THAT(ran.out, HasSubstr("\"total\": 3"));
+    }
+    for (const std::string command : {"summary", "memory"}) {
+        for (const auto& ran : ask(text, {command, "--json"})) {
+            EXPECT_THAT(ran.out, HasSubstr("\"module_instances\": 3")) << command;
+        }
+    }
 }
 
 TEST_F(KnownAnswers, NothingOfASecondDumpInTheFileIsRead) {

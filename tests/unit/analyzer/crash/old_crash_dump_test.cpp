@@ -89,20 +89,38 @@ TEST_F(OldCrashDump, WordsOfANodeWithWordsOfFourBytesHaveFour) {
 TEST_F(OldCrashDump, MemoryIsOfTheHeapsAndSaysSoWhereTheTextTellsNone) {
     EXPECT_THAT(
         answer(kSmall, {"processes"}),
-        AllOf(HasSubstr("memory of processes: stack, heap and old heap only; the crash dump has "
-                        "no more\n"),
+        AllOf(HasSubstr("memory of processes: stack, heap, old heap and heap fragments only; the "
+                        "crash dump has no more\n"),
               HasSubstr("2.4 KiB")));
     EXPECT_THAT(answer(kLarge, {"processes", "--json"}),
-                AllOf(HasSubstr("\"process_memory\": \"stack, heap and old heap\""),
+                AllOf(HasSubstr("\"process_memory\": \"stack, heap, old heap and heap fragments\""),
                       HasSubstr("\"memory\": 4896")));
-    EXPECT_THAT(answer(kLarge, {"process", "shop"}),
-                HasSubstr("4.8 KiB (stack, heap and old heap only: the crash dump has no more)"));
+    EXPECT_THAT(
+        answer(kLarge, {"process", "shop"}),
+        HasSubstr(
+            "4.8 KiB (stack, heap, old heap and heap fragments only: the crash dump has no more)"));
     EXPECT_THAT(answer(kLarge, {"summary", "--json"}), HasSubstr("\"processes\": 4896"));
-    EXPECT_THAT(answer(kLarge, {"summary"}), HasSubstr("stack, heap and old heap only;"));
+    EXPECT_THAT(answer(kLarge, {"summary"}),
+                HasSubstr("stack, heap, old heap and heap fragments only;"));
     // R16B01 and later tell it: where they do not, nothing is made up.
     const auto newer =
         answer("Erlang R16B03 (erts-5.10.4) [source] [64-bit]", {"processes", "--json"});
     EXPECT_THAT(newer, AllOf(Not(HasSubstr("process_memory")), Not(HasSubstr("\"memory\""))));
+}
+
+TEST(OldCrashDumps, FragmentsAreOfTheMemoryAndOfTheHeaps) {
+    const std::string text =
+        "=erl_crash_dump:0.1\nMon Apr 10 20:56:26 2006\nSlogan: x\nSystem version: Erlang (BEAM) "
+        "emulator version 5.6.5 [source] [smp:2]\nAtoms: 1\n=proc:<0.2.0>\nState: Waiting\n"
+        "Message queue length: 0\nNumber of heap fragments: 1\nHeap fragment data: 194\n"
+        "Stack+heap: 377\nOldHeap: 0\nHeap unused: 100\nOldHeap unused: 0\n=end\n";
+    Program program;
+    const auto* const bytes = reinterpret_cast<const std::byte*>(text.data());
+    program.put("erl_crash.beamdump", std::vector(bytes, bytes + text.size()));
+    EXPECT_THAT(program.run({"summary", "erl_crash.beamdump", "--json"}).out,
+                AllOf(HasSubstr("\"processes\": 2284"), HasSubstr("\"process_heaps\": 2284")));
+    EXPECT_THAT(program.run({"processes", "erl_crash.beamdump", "--json"}).out,
+                HasSubstr("\"memory\": 2284"));
 }
 
 TEST(CrashDumpAdvice, OfAProcessThatCollectedGarbageNamesNoCaptureOfItsNode) {

@@ -13,7 +13,7 @@ std::unique_ptr<Command> nodes_command() {
                          "nodes node.beamdump --filter busy=true"},
          .columns = query::node_columns(),
          .sort = "queue",
-         .texts = {"beamdump.nodes/1", "nodes", "nodes"},
+         .texts = {"beamdump.nodes/1", "nodes", "nodes", "not_connected"},
          .list = query::list_nodes,
          .counted_by = "type"});
 }

@@ -11,7 +11,7 @@ std::unique_ptr<Command> ports_command() {
                          "ports node.beamdump --sort output --filter driver=tcp_inet"},
          .columns = query::port_columns(),
          .sort = "queue",
-         .texts = {"beamdump.ports/1", "ports", "ports"},
+         .texts = {"beamdump.ports/1", "ports", "ports", "port"},
          .list = query::list_ports});
 }
 

@@ -11,7 +11,7 @@ std::unique_ptr<Command> timers_command() {
                          "timers node.beamdump --filter kind=message --filter orphaned=true"},
          .columns = query::timer_columns(),
          .sort = "left_ms",
-         .texts = {"beamdump.timers/1", "timers", "timers"},
+         .texts = {"beamdump.timers/1", "timers", "timers", "timer"},
          .list = query::list_timers,
          .counted_by = "kind"});
 }

@@ -26,6 +26,18 @@ bool keeps_deleted_rows(const EtsTableLine& table) {
            table.memory_bytes.value_or(0) / std::max<std::uint64_t>(*table.size, 1) >= kMuchOfARow;
 }
 
+/// `shop`; of an unnamed table, of whose name there may be many, also which one it is.
+std::string name_of(const EtsTableLine& table) {
+    const auto name = table.name.value_or(table.id.value_or("?"));
+    if (table.named_table.value_or(true)) {
+        return name;
+    }
+    const auto more = table.id && table.name ? table.id
+                      : table.owner          ? std::optional("of " + *table.owner)
+                                             : std::nullopt;
+    return more ? fmt::format("{} ({})", name, *more) : name;
+}
+
 }  // namespace
 
 Result<RuleAnswer> ets_table_rule(NodeFacts& facts) {
@@ -49,7 +61,7 @@ Result<RuleAnswer> ets_table_rule(NodeFacts& facts) {
         answer.left_out = "the dump does not have the memory of each table";
     }
     for (const auto* table : large) {
-        const auto name = table->name.value_or(table->id.value_or("?"));
+        const auto name = name_of(*table);
         const auto share = percent_of(*table->memory_bytes, node_bytes);
         Finding finding;
         finding.sentence =

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 #include <string>
 #include <string_view>
@@ -120,9 +121,11 @@ std::optional<Finding> kernel_ended(NodeFacts& facts, std::string_view slogan) {
 std::optional<Finding> other_reason(NodeFacts& facts, std::string_view slogan) {
     Finding finding;
     finding.command = facts.command("sections");
-    if (slogan.starts_with("init terminating in do_boot") ||
-        slogan.starts_with("Runtime terminating during boot") ||
-        slogan.starts_with("could not start kernel pid")) {
+    // The first letter is a capital or not, by release.
+    const auto words = slogan.substr(std::min<std::size_t>(slogan.size(), 1));
+    if (words.starts_with("nit terminating in do_boot") ||
+        words.starts_with("untime terminating during boot") ||
+        words.starts_with("ould not start kernel pid")) {
         finding.sentence =
             "The node ended while it started: what its boot script asks for failed; the slogan "
             "has the reason.";
