@@ -76,7 +76,12 @@ Current size: 1700
 =end
 """
 
-DUMPS = ("sample", "later", "cut", "inferred", "crash", "tables", "node_memory")
+# Breaks off before everything that these commands list.
+TRUNCATED = CRASH[:CRASH.index("Run Queue Max")]
+TRUNCATED_ANSWERS = ("summary", "processes", "tree", "waits", "ets", "ports", "timers", "nodes", "binaries",
+                     "atoms", "memory")
+
+DUMPS = ("sample", "later", "cut", "inferred", "crash", "truncated", "tables", "node_memory")
 ANSWERS = [
     (0, ["summary", "sample"]),
     (3, ["summary", "sample", "--findings", "full"]),
@@ -199,6 +204,10 @@ ANSWERS = [
     (0, ["sections", "crash"]),
     (0, ["sections", "crash", "ets"]),
     (0, ["sections", "crash", "no_such"]),
+    *((3, [command, "truncated"]) for command in TRUNCATED_ANSWERS),
+    (3, ["processes", "truncated", "--group-by", "status"]),
+    (3, ["ports", "truncated", "--group-by", "connected"]),
+    (3, ["atoms", "truncated", "--list"]),
 ]
 
 
@@ -267,6 +276,7 @@ def main():
     with tempfile.TemporaryDirectory() as directory:
         subprocess.run([write_dumps, directory], check=True)
         (pathlib.Path(directory) / "crash.beamdump").write_text(CRASH)
+        (pathlib.Path(directory) / "truncated.beamdump").write_text(TRUNCATED)
         for status, words in ANSWERS:
             arguments = [f"{directory}/{word}.beamdump" if word in DUMPS
                          else word for word in words]

@@ -85,7 +85,9 @@ void process_groups_json(Output& output, const query::ProcessGroups& answer) {
     write_dump(json, "dump", answer.dump);
     write_totals(json, answer.dump, answer.total, answer.matching);
     json.member("group_by", query::group_by_text(answer.by));
-    json.member("group_count", answer.group_count);
+    if (query::known_total(answer.dump, answer.total)) {
+        json.member("group_count", answer.group_count);
+    }
     if (answer.read) {
         json.begin_object("processes_read");
         write_processes_read_members(json, *answer.read);

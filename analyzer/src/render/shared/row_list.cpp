@@ -139,7 +139,9 @@ void row_groups_json(Output& output, query::RowList& list, const query::DumpFact
     }
     json.end_array();
     write_totals(json, facts, list.total(), list.matching());
-    json.member("group_count", list.group_count());
+    if (query::known_total(facts, list.total())) {
+        json.member("group_count", list.group_count());
+    }
     write_objects(
         json, "groups", list.take_groups(default_sort), [&](const query::RowGroup& group) {
             json.begin_object("values");

@@ -140,6 +140,11 @@ TEST_F(Truncated, WhatIsBehindTheCutIsNoNumber) {
               "no stacks before the place where the crash dump breaks off\n");
     EXPECT_EQ(answer(text, {"processes", "--group-by", "status"}),
               "no processes before the place where the crash dump breaks off\n");
+    for (const std::vector<std::string>& words :
+         {std::vector<std::string>{"processes", "--group-by", "status"},
+          {"ports", "--group-by", "connected"}}) {
+        EXPECT_THAT(answer_in_json(text, words), Not(HasSubstr("group_count")));
+    }
     put(text, "text.beamdump");
     EXPECT_THAT(program_.run({"export", "json", "text.beamdump"}).out,
                 Not(HasSubstr("\"total\": 0")));
