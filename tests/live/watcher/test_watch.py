@@ -21,7 +21,7 @@ from support.release import of_release
 
 LEAKS = int(os.environ.get("BEAMDUMP_LEAKS", "1"))
 READY_SECONDS = 120
-LIMIT_MIB = 200
+LIMIT_MIB = 400
 
 
 class Watch:

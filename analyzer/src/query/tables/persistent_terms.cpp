@@ -129,6 +129,16 @@ Result<PersistentTermCounts> visit_terms(Dump& dump, const Visit& visit) {
     return counts;
 }
 
+/// Large maps as the node's VM prints them; but a crash dump lacks the bitmaps that it prints.
+Result<TagScheme> printed_scheme(Dump& dump) {
+    ASSIGN_OR_RETURN(auto scheme, node_scheme(dump));
+    if (!is_of_crash_dump(dump)) {
+        ASSIGN_OR_RETURN(const auto own, scheme_of(scheme.id));
+        scheme.large_maps_as_pairs = own.large_maps_as_pairs;
+    }
+    return scheme;
+}
+
 }  // namespace
 
 std::span<const Column> persistent_term_columns() {
@@ -138,7 +148,7 @@ std::span<const Column> persistent_term_columns() {
 Result<PersistentTermsAnswer> list_persistent_terms(Dump& dump, const RowQuery& query,
                                                     std::size_t term_bytes) {
     ASSIGN_OR_RETURN(auto list, RowList::make(kColumns, query));
-    ASSIGN_OR_RETURN(const auto scheme, node_scheme(dump));
+    ASSIGN_OR_RETURN(const auto scheme, printed_scheme(dump));
     PersistentTermsAnswer answer{std::move(list), {}, 0};
     const auto text = [&](const Found& found, std::uint64_t word) -> Cell {
         if (word == 0) {
@@ -167,7 +177,7 @@ Result<PersistentTermsAnswer> list_persistent_terms(Dump& dump, const RowQuery& 
 Result<std::uint64_t> show_persistent_term(
     Dump& dump, const std::string& key, std::size_t term_bytes,
     const std::function<void(const PersistentTermLine&)>& show) {
-    ASSIGN_OR_RETURN(const auto scheme, node_scheme(dump));
+    ASSIGN_OR_RETURN(const auto scheme, printed_scheme(dump));
     std::uint64_t shown = 0;
     std::uint64_t missing = 0;
     Nearest nearest(key);
