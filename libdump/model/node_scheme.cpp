@@ -20,9 +20,6 @@ Result<TagScheme> node_scheme(const Dump& dump) {
     auto scheme = scheme_of(static_cast<format::TermScheme>(node.term_scheme()));
     if (scheme) {
         scheme->style = dump.term_style().value_or(TermStyle());
-        // The VM of OTP 25 prints the inner nodes of a large map, by bitmaps that a crash dump
-        // lacks.
-        scheme->large_maps_as_pairs = true;
     }
     if (scheme && is_of_crash_dump(dump)) {
         scheme->doubled_addresses = node_word_bytes(dump) < kWordBytes;

@@ -14,8 +14,7 @@ bool is_of_crash_dump(const Dump& dump);
 /// Size of the node's words; 8 if the dump does not have it.
 std::uint64_t node_word_bytes(const Dump& dump);
 
-/// The term scheme of the dump's node, with the style set for the dump. Large maps print as pairs,
-/// whatever the release.
+/// The term scheme of the dump's node, with the style set for the dump.
 Result<TagScheme> node_scheme(const Dump& dump);
 
 }  // namespace beamdump

@@ -24,6 +24,13 @@ namespace {
 
 constexpr std::size_t kLongestRowKey = 60;
 
+/// As that of processes' terms: large maps print as pairs.
+Result<TagScheme> printed_scheme(Dump& dump) {
+    ASSIGN_OR_RETURN(auto scheme, node_scheme(dump));
+    scheme.large_maps_as_pairs = true;
+    return scheme;
+}
+
 /// The lines of the processes that own tables.
 Result<std::map<std::string, ProcessLine>> owners_of(Dump& dump,
                                                      const std::vector<EtsTableLine>& tables) {
@@ -141,7 +148,7 @@ Result<void> NodeSweep::rows(Dump& dump, SweepVisitor& visitor, const Begin& beg
 
 Result<void> NodeSweep::record(Dump& dump, std::uint64_t offset, const EtsTableLine& table,
                                SweepVisitor& visitor) {
-    ASSIGN_OR_RETURN(const auto scheme, node_scheme(dump));
+    ASSIGN_OR_RETURN(const auto scheme, printed_scheme(dump));
     ASSIGN_OR_RETURN(const auto record, open_ets_rows(dump, offset));
     WordReader words(*record->context);
     marks_.clear();
@@ -201,7 +208,7 @@ Result<void> NodeSweep::persistent_terms(Dump& dump, SweepVisitor& visitor, cons
     if (is_of_crash_dump(dump) || dump.trailer().persistent_terms_offset().empty()) {
         return {};
     }
-    ASSIGN_OR_RETURN(const auto scheme, node_scheme(dump));
+    ASSIGN_OR_RETURN(const auto scheme, printed_scheme(dump));
     TermOwner owner;
     owner.persistent_terms = true;
     begin(owner);
@@ -230,7 +237,7 @@ Result<void> NodeSweep::persistent_terms(Dump& dump, SweepVisitor& visitor, cons
 
 Result<void> NodeSweep::area(Dump& dump, const records::Module& module, const HeapBlock& block,
                              SweepVisitor& visitor) {
-    ASSIGN_OR_RETURN(const auto scheme, node_scheme(dump));
+    ASSIGN_OR_RETURN(const auto scheme, printed_scheme(dump));
     const ProcessRun nothing;
     ProcessContext context(dump, nothing);
     WordReader words(context);

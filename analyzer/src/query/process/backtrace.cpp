@@ -88,8 +88,6 @@ Result<std::unique_ptr<Backtrace>> Backtrace::open(Dump& dump, const std::string
 
 Result<void> Backtrace::show_as_the_vm() {
     ASSIGN_OR_RETURN(auto scheme, node_scheme(*dump_));
-    ASSIGN_OR_RETURN(const auto own, scheme_of(scheme.id));
-    scheme.large_maps_as_pairs = own.large_maps_as_pairs;
     process_->scheme = without_style(scheme);
     return {};
 }

@@ -15,7 +15,10 @@ OpenedProcess::OpenedProcess(Dump& dump, ProcessRun opened_run, const TagScheme&
     : run(std::move(opened_run)),
       scheme(node_scheme),
       line(process_line(dump, run.row)),
-      context_(dump.context_of(run)) {}
+      context_(dump.context_of(run)) {
+    // The VM of OTP 25 prints the inner nodes of a large map, by bitmaps that a crash dump lacks.
+    scheme.large_maps_as_pairs = true;
+}
 
 ProcessStack OpenedProcess::stack() const {
     return {.instruction = run.process.instruction_address(),

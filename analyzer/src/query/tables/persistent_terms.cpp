@@ -132,10 +132,7 @@ Result<PersistentTermCounts> visit_terms(Dump& dump, const Visit& visit) {
 /// Large maps as the node's VM prints them; but a crash dump lacks the bitmaps that it prints.
 Result<TagScheme> printed_scheme(Dump& dump) {
     ASSIGN_OR_RETURN(auto scheme, node_scheme(dump));
-    if (!is_of_crash_dump(dump)) {
-        ASSIGN_OR_RETURN(const auto own, scheme_of(scheme.id));
-        scheme.large_maps_as_pairs = own.large_maps_as_pairs;
-    }
+    scheme.large_maps_as_pairs = scheme.large_maps_as_pairs || is_of_crash_dump(dump);
     return scheme;
 }
 
