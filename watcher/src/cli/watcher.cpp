@@ -4,6 +4,7 @@
 #include <libdump/base/return_if_error.h>
 #include <libvm/nodes/node_choice.h>
 #include <libvm/target/process/clock.h>
+#include <program/start.h>
 
 #include <fmt/format.h>
 
@@ -22,7 +23,6 @@ constexpr milliseconds kChildLook{20};
 constexpr milliseconds kNodeLook{1000};
 /// A node that has just started does not have all of its tables yet.
 constexpr milliseconds kOpenAgain{2000};
-constexpr int kIncompleteStatus = 3;
 
 /// Of the clock that goes on while the machine sleeps, and never back.
 milliseconds now() {
@@ -283,7 +283,8 @@ void Watcher::end_capture(int status) {
     const auto seconds = std::chrono::duration<double>(now() - done.begun).count();
     say("captured",
         fmt::format("{}: {} written to {} in {:.1f} s{}", name, bytes_text(bytes),
-                    done.file.string(), seconds, status == kIncompleteStatus ? ", incomplete" : ""),
+                    done.file.string(), seconds,
+                    status == program::kIncomplete ? ", incomplete" : ""),
         {{"rule", name},
          {"reason", done.reason},
          {"file", done.file.string()},
