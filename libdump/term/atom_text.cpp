@@ -130,9 +130,10 @@ std::string unquoted_atom(std::string_view text) {
 }
 
 AtomTexts::AtomTexts(TermContext& context, TermSyntax syntax)
-    : context_(&context), syntax_(syntax), entries_(kEntries) {}
+    : context_(&context), syntax_(syntax) {}
 
 const AtomTexts::Entry& AtomTexts::at(std::uint64_t index) {
+    entries_.resize(kEntries);
     auto& place = entries_[index % kEntries];
     if (!place) {
         place = std::make_unique<Entry>();

@@ -131,6 +131,9 @@ class Exports(unittest.TestCase):
         file = self.out / "views.sqlite"
         self.run_analyze(3, "export", "sqlite", "sample", "later", "-o", file)
         with contextlib.closing(sqlite3.connect(file)) as base:
+            indexes = {name for name, in base.execute(
+                "SELECT name FROM sqlite_master WHERE type = 'index'")}
+            self.assertEqual(indexes, {"processes_by_pid", "frames_by_pid"})
             for view, in base.execute("SELECT name FROM sqlite_master WHERE type = 'view'"):
                 base.execute(f"SELECT * FROM {view}").fetchall()
             self.assertEqual(base.execute(

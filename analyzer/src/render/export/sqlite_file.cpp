@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
@@ -63,11 +64,16 @@ class Connection {
             check(sqlite3_prepare_v2(database_.get(), sql.c_str(), -1, &statement, nullptr)));
         return Statement(statement);
     }
+    /// The cell must stay as it is until the next step.
     Result<void> bind(const Statement& statement, int place, const query::Cell& cell) {
         if (const auto* flag = std::get_if<bool>(&cell)) {
             return check(sqlite3_bind_int(statement.get(), place, *flag ? 1 : 0));
         }
         if (const auto* text = std::get_if<std::string>(&cell)) {
+            if (is_ascii(*text)) {
+                return check(sqlite3_bind_text64(statement.get(), place, text->data(), text->size(),
+                                                 SQLITE_STATIC, SQLITE_UTF8));
+            }
             const std::string valid = valid_utf8(*text);
             return check(sqlite3_bind_text64(statement.get(), place, valid.data(), valid.size(),
                                              SQLITE_TRANSIENT, SQLITE_UTF8));
@@ -104,6 +110,10 @@ class Connection {
     [[nodiscard]] const std::string& path() const { return path_; }
 
   private:
+    static bool is_ascii(std::string_view text) {
+        return std::ranges::none_of(text,
+                                    [](char c) { return static_cast<unsigned char>(c) >= 0x80; });
+    }
     Result<void> check(int code) {
         return code == SQLITE_OK ? Result<void>() : Result<void>(failure(database_.get(), path_));
     }
@@ -274,6 +284,8 @@ class File final : public SqliteFile {
 
     /// Makes the tables; of a file that was there, those that are new since it was made.
     Result<void> begin() {
+        // Pages that do not fit are written again and again.
+        RETURN_IF_ERROR(connection_->run("PRAGMA cache_size = -65536"));
         RETURN_IF_ERROR(connection_->run("BEGIN IMMEDIATE"));
         if (!partial_.empty()) {
             return connection_->run(sqlite_schema());
@@ -287,6 +299,9 @@ class File final : public SqliteFile {
     }
 
     Result<void> commit() override {
+        if (!partial_.empty()) {
+            RETURN_IF_ERROR(connection_->run(sqlite_indexes()));
+        }
         RETURN_IF_ERROR(connection_->run("COMMIT"));
         if (partial_.empty()) {
             return {};

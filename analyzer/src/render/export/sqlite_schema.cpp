@@ -23,9 +23,12 @@ std::string table(const query::ThingKind& kind) {
     return sql + ");\n";
 }
 
-constexpr std::string_view kRest = R"(
+constexpr std::string_view kIndexes = R"(
 CREATE INDEX processes_by_pid ON processes (dump, pid);
 CREATE INDEX frames_by_pid ON frames (dump, pid);
+)";
+
+constexpr std::string_view kViews = R"(
 CREATE VIEW named_processes AS
   SELECT d.node, d.captured_us, p.*,
          coalesce(p.registered_name, p.translated_initial_call, p.initial_call) AS name
@@ -69,9 +72,13 @@ std::string sqlite_tables() {
     return sql;
 }
 
+std::string sqlite_indexes() {
+    return std::string(kIndexes);
+}
+
 std::string sqlite_schema() {
     auto sql = sqlite_tables();
-    sql += kRest;
+    sql += kViews;
     sql += fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {};", kSqliteApplication,
                        kSqliteVersion);
     return sql;

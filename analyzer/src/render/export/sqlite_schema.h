@@ -11,7 +11,9 @@ inline constexpr int kSqliteVersion = 1;
 
 /// The statements that make the tables, those that are not there.
 std::string sqlite_tables();
-/// The statements that make tables, indexes and views.
+/// The statements that make tables and views.
 std::string sqlite_schema();
+/// The statements that make the indexes of a new file: sorted once, when the rows are there.
+std::string sqlite_indexes();
 
 }  // namespace beamdump::render
