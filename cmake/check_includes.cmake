@@ -138,7 +138,7 @@ check(analyzer/src/input      "${folders}" input/)
 check(analyzer/src/query      "${folders}" query/)
 check(analyzer/src/render     "${folders}" query/ render/)
 check(analyzer/src/query/exported "(libdump|query)/" libdump/base/ query/exported/ query/node/
-      query/tables/ query/things/)
+      query/rows/ query/tables/ query/things/)
 file(GLOB rooms RELATIVE "${ROOT}" "${ROOT}/analyzer/src/input" "${ROOT}/analyzer/src/render"
      "${ROOT}/analyzer/src/query/*")
 list(REMOVE_ITEM rooms analyzer/src/query/diff analyzer/src/query/exported)

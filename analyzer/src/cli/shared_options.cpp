@@ -109,6 +109,10 @@ void add_filter(CLI::App& app, std::vector<std::string>& filters, const std::str
         ->option_text("TEXT");
 }
 
+void add_sort(CLI::App& app, std::string& sort, const std::string& description) {
+    app.add_option("--sort", sort, description)->option_text("COLUMN[,-COLUMN]");
+}
+
 void add_group_by(CLI::App& app, std::vector<std::string>& fields, const std::string& description) {
     app.add_option("--group-by", fields, description)
         ->delimiter(',')

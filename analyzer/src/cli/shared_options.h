@@ -39,8 +39,10 @@ CLI::Option* add_count(CLI::App& app, const std::string& name, std::uint64_t& co
 /// An option that takes a number of bytes, or one with a unit: 500MB, 4GiB.
 CLI::Option* add_size(CLI::App& app, const std::string& name, std::uint64_t& size,
                       const std::string& description);
-/// --filter TEXT, repeatable. `what`: "Only modules whose name contains TEXT".
+/// --filter FILTER, repeatable. `what`: "Only modules whose name contains TEXT".
 void add_filter(CLI::App& app, std::vector<std::string>& filters, const std::string& what);
+/// --sort COLUMN[,-COLUMN]
+void add_sort(CLI::App& app, std::string& sort, const std::string& description);
 /// --group-by FIELD[,FIELD]
 void add_group_by(CLI::App& app, std::vector<std::string>& fields, const std::string& description);
 /// --max-memory and --max-temporary

@@ -5,6 +5,7 @@
 #include "render/shared/json.h"
 #include "render/shared/known.h"
 #include "render/shared/layout.h"
+#include "render/shared/row_list.h"
 #include "render/shared/table.h"
 #include "render/shared/term_line.h"
 #include "render/shared/units.h"
@@ -22,111 +23,40 @@
 namespace beamdump::render {
 namespace {
 
-constexpr std::uint64_t kEtsWordBytes = 8;
-
 std::string cell(const std::optional<std::string>& text) {
     return one_line(text.value_or("?"));
 }
 
-/// What is out of the ordinary, in the words of ets:new/2.
-std::string options_cell(const query::EtsTableLine& table) {
-    std::string text;
-    const auto add = [&text](std::string_view word) {
-        text += text.empty() ? "" : ", ";
-        text += word;
-    };
-    if (table.write_concurrency && *table.write_concurrency != "false") {
-        add(*table.write_concurrency == "true" ? std::string("write_concurrency")
-                                               : "write_concurrency " + *table.write_concurrency);
-    }
-    const std::pair<std::optional<bool>, std::string_view> flags[] = {
-        {table.read_concurrency, "read_concurrency"},
-        {table.decentralized_counters, "decentralized_counters"},
-        {table.compressed, "compressed"},
-        {table.fixed, "fixed"}};
-    for (const auto& [flag, word] : flags) {
-        if (flag.value_or(false)) {
-            add(word);
-        }
-    }
-    return text;
-}
+constexpr RowListTexts kEtsTexts = {
+    .schema = "beamdump.ets/1", .member = "tables", .things = "ETS tables", .section = "ets"};
 
-void write_table(JsonWriter& json, const query::EtsTableLine& table, std::uint64_t word_bytes) {
-    json.member("id", table.id);
-    json.member("name", table.name);
-    json.member("named_table", table.named_table);
-    json.member("type", table.type);
-    json.member("owner", table.owner);
-    json.member("owner_name", table.owner_name);
-    json.member("owner_display_name", table.owner_display_name);
-    json.member("heir", table.heir);
-    json.member("keypos", table.keypos);
-    json.member("protection", table.protection);
-    json.member("size", table.size);
-    if (table.memory_bytes) {
-        json.member("memory_words", (*table.memory_bytes + word_bytes - 1) / word_bytes);
-    }
-    json.member("memory_bytes", table.memory_bytes);
-    json.member("read_concurrency", table.read_concurrency);
-    json.member("write_concurrency", table.write_concurrency);
-    json.member("decentralized_counters", table.decentralized_counters);
-    json.member("compressed", table.compressed);
-    json.member("fixed", table.fixed);
-    json.member("ca_tree", table.ca_tree);
+/// The sum over all tables of the dump; absent where it is not known of each.
+std::optional<std::uint64_t> all_memory_bytes(const query::RowList& list,
+                                              const query::DumpFacts& facts) {
+    // Of no table in a truncated text nothing is known, either.
+    return query::known_total(facts, list.total()) ? list.sum_of_all("memory_bytes") : std::nullopt;
 }
 
 }  // namespace
 
-void ets_text(Output& output, const query::EtsListing& listing, const query::DumpFacts& facts) {
-    print_layout_notice(output, facts.layout);
-    const Marks marks(facts.layout);
-    Table table({{"NAME", Align::kLeft, true},
-                 {"TYPE"},
-                 {"ROWS", Align::kRight},
-                 {"MEMORY", Align::kRight},
-                 {"PROTECTION"},
-                 {"OWNER", Align::kLeft, true},
-                 {"ID"},
-                 {"OPTIONS", Align::kLeft, true}});
-    for (const auto& line : listing.tables) {
-        const auto owner = line.owner_display_name
-                               ? cell(line.owner) + " " + one_line(*line.owner_display_name)
-                               : cell(line.owner);
-        const auto id =
-            line.named_table.value_or(false) && !line.id ? std::string("-") : cell(line.id);
-        table.add({marks("ets.name", cell(line.name)), marks("ets.type", cell(line.type)),
-                   marks("ets.size", line.size ? count_text(*line.size) : std::string("?")),
-                   marks("ets.memory_bytes",
-                         line.memory_bytes ? bytes_text(*line.memory_bytes) : std::string("?")),
-                   marks("ets.protection", cell(line.protection)), marks("ets.owner", owner),
-                   marks("ets.id", id),
-                   marks({"ets.write_concurrency", "ets.read_concurrency",
-                          "ets.decentralized_counters", "ets.compressed", "ets.fixed"},
-                         options_cell(line))});
-    }
-    if (!listing.tables.empty()) {
-        table.print(output);
-    }
-    print_rest(output, listing.tables.size(), listing.matching);
-    if (listing.matching == 0) {
-        print_none(output, facts, listing.total, "ETS tables");
-    }
-    if (listing.memory_bytes && listing.total != 0) {
-        output.print("\n{}{} use {}\n", at_least(facts, "ets"), counted(listing.total, "ETS table"),
-                     marks("ets.memory_bytes", bytes_text(*listing.memory_bytes)));
-    }
+void ets_text(Output& output, query::RowList& list, const query::DumpFacts& facts) {
+    RowListExtras extras;
+    extras.text_after = [&](Output& out) {
+        const auto bytes = all_memory_bytes(list, facts);
+        if (bytes && list.total() != 0) {
+            out.print("\n{}{} use {}\n", at_least(facts, "ets"), counted(list.total(), "ETS table"),
+                      Marks(facts.layout)("ets.memory_bytes", bytes_text(*bytes)));
+        }
+    };
+    rows_text(output, list, facts, kEtsTexts, extras);
 }
 
-void ets_json(Output& output, const query::EtsListing& listing, const query::DumpFacts& facts) {
-    JsonWriter json(output, "beamdump.ets/1");
-    write_dump(json, "dump", facts);
-    write_totals(json, facts, listing.total, listing.matching);
-    json.member("total_memory_bytes", listing.memory_bytes);
-    write_objects(json, "tables", listing.tables, [&](const query::EtsTableLine& line) {
-        write_table(json, line, facts.word_bytes == 0 ? kEtsWordBytes : facts.word_bytes);
-    });
-    json.finish();
+void ets_json(Output& output, query::RowList& list, const query::DumpFacts& facts) {
+    RowListExtras extras;
+    extras.json_before = [&](JsonWriter& json) {
+        json.member("total_memory_bytes", all_memory_bytes(list, facts));
+    };
+    rows_json(output, list, facts, kEtsTexts, extras);
 }
 
 namespace {
@@ -259,7 +189,7 @@ Result<void> ets_rows_json(Output& output, query::EtsRowListing& listing,
     JsonWriter json(output, "beamdump.ets/1");
     write_dump(json, "dump", facts);
     json.begin_object("table");
-    write_table(json, listing.table(), facts.word_bytes == 0 ? kEtsWordBytes : facts.word_bytes);
+    row_members_json(json, query::ets_columns(), query::ets_table_row(listing.table()));
     json.end_object();
     const auto& counts = listing.counts();
     json.member("captured", counts.captured);

@@ -6,8 +6,9 @@
 
 namespace beamdump::render {
 
-void ets_text(Output& output, const query::EtsListing& listing, const query::DumpFacts& facts);
-void ets_json(Output& output, const query::EtsListing& listing, const query::DumpFacts& facts);
+/// A list of tables. Takes the rows.
+void ets_text(Output& output, query::RowList& list, const query::DumpFacts& facts);
+void ets_json(Output& output, query::RowList& list, const query::DumpFacts& facts);
 
 Result<void> ets_rows_text(Output& output, query::EtsRowListing& listing,
                            const query::DumpFacts& facts);

@@ -104,7 +104,7 @@ class PersistentTerms(Activity):
             for mode in ("live", "snapshot", "freeze"):
                 dump = self.scratch / f"{mode}.beamdump"
                 tools.capture(node, dump, "--force", "--mode", mode)
-                answer = tools.analyze_json("persistent-terms", dump, "--filter", "key={changing",
+                answer = tools.analyze_json("persistent-terms", dump, "--filter", "key~{changing",
                                             "--limit", "0", "--term-bytes", "0")
                 for term in answer["terms"]:
                     numbers = sorted(set(re.findall(r"\d+", term["value"])))

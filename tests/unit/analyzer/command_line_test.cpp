@@ -146,11 +146,11 @@ TEST(CommandLine, FlippedByteGivesTheSameAnswerOrAnError) {
 }
 
 TEST(ParseFilter, KnowsItsFields) {
-    EXPECT_EQ(query::parse_filter("name=x")->field, query::FilterField::kName);
-    EXPECT_EQ(query::parse_filter("status=wait")->text, "wait");
+    EXPECT_EQ(query::parse_filter("name=x")->column(), 1U);
+    EXPECT_EQ(query::parse_filter("status~wait")->value(), "wait");
     for (const char* text : {"x", "gen:'='/2", "=:=", "A=b"}) {
-        EXPECT_EQ(query::parse_filter(text)->field, query::FilterField::kAny) << text;
-        EXPECT_EQ(query::parse_filter(text)->text, text);
+        EXPECT_EQ(query::parse_filter(text)->column(), std::nullopt) << text;
+        EXPECT_EQ(query::parse_filter(text)->value(), text);
     }
 }
 

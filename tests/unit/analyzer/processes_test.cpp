@@ -30,10 +30,10 @@ std::vector<std::string> pids(const std::string& path, const ProcessQuery& query
 class ProcessesTest : public ::testing::Test {
   protected:
     std::vector<std::string> sorted(ProcessSort sort) {
-        return pids(program_.path("sample.beamdump"), {.sort = sort, .filters = {}});
+        return pids(program_.path("sample.beamdump"), {.sort = {sort}, .filters = {}});
     }
     std::vector<std::string> filtered(const std::vector<std::string>& filters) {
-        ProcessQuery query{.sort = ProcessSort::kPid, .filters = {}};
+        ProcessQuery query{.sort = {ProcessSort::kPid}, .filters = {}};
         for (const auto& filter : filters) {
             query.filters.push_back(*query::parse_filter(filter));
         }
@@ -56,14 +56,25 @@ TEST_F(ProcessesTest, SortsByEachOrder) {
     EXPECT_THAT(sorted(ProcessSort::kPid), ElementsAre("<0.1.0>", "<0.2.0>", "<0.3.0>", "<0.4.0>"));
 }
 
+TEST_F(ProcessesTest, SortsTheOtherWayRound) {
+    const auto ran = program_.run({"processes", "sample.beamdump", "--sort", "-reductions"});
+    EXPECT_LT(ran.out.find("<0.2.0>"), ran.out.find("<0.1.0>"));
+    EXPECT_EQ(program_.run({"processes", "sample.beamdump", "--sort", "name,memory"}).status, 2);
+}
+
 TEST_F(ProcessesTest, FiltersByTextAndField) {
     using ::testing::ElementsAre;
     EXPECT_THAT(filtered({"alpha"}), ElementsAre("<0.1.0>"));
-    EXPECT_THAT(filtered({"name=Quotes"}), ElementsAre("<0.2.0>"));
+    EXPECT_THAT(filtered({"name~Quotes"}), ElementsAre("<0.2.0>"));
+    EXPECT_THAT(filtered({"name=Quotes"}), ElementsAre());
+    EXPECT_THAT(filtered({"name!="}), ElementsAre("<0.1.0>", "<0.2.0>", "<0.3.0>"));
     EXPECT_THAT(filtered({"status=running"}), ElementsAre("<0.4.0>"));
-    EXPECT_THAT(filtered({"initial_call=loop/3"}), ElementsAre("<0.4.0>"));
-    EXPECT_THAT(filtered({"current_function=demo:", "status=waiting", "pid=.3."}),
+    EXPECT_THAT(filtered({"initial_call~loop/3"}), ElementsAre("<0.4.0>"));
+    EXPECT_THAT(filtered({"initial_call ~ d*loop/3"}), ElementsAre("<0.4.0>"));
+    EXPECT_THAT(filtered({"current_function~demo:", "status=waiting", "pid~.3."}),
                 ElementsAre("<0.3.0>"));
+    EXPECT_THAT(filtered({"memory>4K"}), ElementsAre("<0.1.0>"));
+    EXPECT_THAT(filtered({"queue>=1", "reductions<1000000"}), ElementsAre("<0.3.0>"));
     EXPECT_THAT(filtered({"name=demo"}), ElementsAre());
     EXPECT_THAT(filtered({"demo:loop"}), ElementsAre("<0.1.0>", "<0.2.0>", "<0.3.0>", "<0.4.0>"));
 }
@@ -105,7 +116,7 @@ TEST_F(ProcessesTest, ShowWhatProcLibStarted) {
               "demo:loop/1\n");
     const std::string path = program_.path("translated.beamdump");
     const auto matching = [&path](const std::string& filter) {
-        return pids(path, {.sort = ProcessSort::kPid, .filters = {*query::parse_filter(filter)}});
+        return pids(path, {.sort = {ProcessSort::kPid}, .filters = {*query::parse_filter(filter)}});
     };
     EXPECT_THAT(matching("initial_call=demo:alpha/9"), ::testing::ElementsAre("<0.1.0>"));
     EXPECT_THAT(matching("alpha/7"), ::testing::ElementsAre("<0.3.0>"));
@@ -138,12 +149,12 @@ TEST_F(ProcessesTest, LimitedSortOfManyGivesTheSameAsSortingAll) {
     shape.packed_regions = 0;
     program_.put("many.beamdump", DumpBuilder::whole({.threads = 1}, shape));
     const std::string path = program_.path("many.beamdump");
-    auto all = pids(path, {.sort = ProcessSort::kReductions, .filters = {}, .limit = 0});
+    auto all = pids(path, {.sort = {ProcessSort::kReductions}, .filters = {}, .limit = 0});
     ASSERT_EQ(all.size(), 3000U);
     EXPECT_EQ(all.front(), "<0.3000.0>");
     EXPECT_EQ(all.back(), "<0.1.0>");
     all.resize(7);
-    EXPECT_EQ(pids(path, {.sort = ProcessSort::kReductions, .filters = {}, .limit = 7}), all);
+    EXPECT_EQ(pids(path, {.sort = {ProcessSort::kReductions}, .filters = {}, .limit = 7}), all);
 }
 
 }  // namespace

@@ -1,10 +1,12 @@
 #include "query/memory/allocators.h"
 
 #include "cli/command_table.h"
-#include "cli/shared_options.h"
+#include "cli/list_command.h"
 #include "render/node/memory.h"
 
 #include <libdump/base/return_if_error.h>
+
+#include <fmt/format.h>
 
 namespace beamdump::cli {
 
@@ -12,6 +14,11 @@ namespace {
 
 class AllocatorsCommand final : public Command {
   public:
+    AllocatorsCommand()
+        : options_({query::allocator_columns(), query::kAllocatorSort, "allocators"}) {
+        options_.changed().limit = 0;
+    }
+
     [[nodiscard]] Description description() const override {
         return {"allocators",
                 "Show the runtime's allocators: carriers, blocks, how much of the carriers is used",
@@ -22,36 +29,56 @@ class AllocatorsCommand final : public Command {
         add_dump(app, dump_);
         app.add_flag("--instances", query_.instances,
                      "Show each instance of an allocator, not their sums");
-        app.add_flag("--carriers", query_.carriers,
-                     "Show each carrier: how much of it is used, and its free blocks");
-        app.add_option("--filter", query_.name, "Only allocators whose name contains TEXT")
-            ->option_text("TEXT");
-        app.add_option("--sort", sort_,
-                       "bytes (of carriers; default), blocks, free or name (of carriers: address)")
-            ->option_text("ORDER");
-        add_count(app, "--limit", query_.limit, "Show at most N (0: all; default)");
+        app.add_flag(
+            "--carriers", query_.carriers,
+            fmt::format("Show each carrier: how much of it is used, and its free blocks. Columns "
+                        "are then: {}",
+                        fmt::join(query::column_names(query::carrier_columns()), ", ")));
+        options_.add(app);
         add_answer(app, answer_);
     }
 
     Result<void> check_options() override {
-        ASSIGN_OR_RETURN(query_.sort, query::parse_allocator_sort(sort_));
-        return {};
+        query_.rows = options_.query();
+        if (query_.carriers && options_.changed().sort.empty()) {
+            query_.rows.sort = query::kCarrierSort;
+        }
+        if (query_.rows.columns.empty()) {
+            query_.rows.columns =
+                query_.carriers ? query::kShownCarrierColumns : query::kShownAllocatorColumns;
+        }
+        const auto columns =
+            query_.carriers ? query::carrier_columns() : query::allocator_columns();
+        auto list = query::RowList::make(columns, query_.rows);
+        return list ? Result<void>() : std::unexpected(list.error());
     }
 
     Result<Outcome> run(Invocation& invocation) override {
         auto choice = no_heaps();
         choice.other_sections = true;
         ASSIGN_OR_RETURN(auto dump, invocation.open(dump_, choice));
-        ASSIGN_OR_RETURN(const auto found, query::allocators(*dump, dump_, query_));
+        ASSIGN_OR_RETURN(auto found, query::allocators(*dump, dump_, query_));
+        const auto facts = query::dump_facts(*dump, dump_);
+        auto& out = fitted(invocation.out(), answer_);
+        auto& list = found.carriers ? *found.carriers : found.lines;
+        if (!query_.rows.group_by.empty()) {
+            const auto render = answer_.json ? render::row_groups_json : render::row_groups_text;
+            render(out, list, facts,
+                   {.schema = "beamdump.groups/1",
+                    .member = found.carriers ? "carriers" : "allocators",
+                    .things = found.carriers ? "carriers" : "allocators"},
+                   found.carriers ? query::kCarrierSort : query::kAllocatorSort);
+            return Outcome{};
+        }
         const auto render = answer_.json ? render::allocators_json : render::allocators_text;
-        render(fitted(invocation.out(), answer_), found);
+        render(out, found, facts);
         return Outcome{};
     }
 
   private:
     std::string dump_;
     AnswerOptions answer_;
-    std::string sort_ = "bytes";
+    ListOptions options_;
     query::AllocatorsQuery query_;
 };
 

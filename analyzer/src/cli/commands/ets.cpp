@@ -1,9 +1,9 @@
 #include "render/ets.h"
 
 #include "cli/command_table.h"
+#include "cli/list_command.h"
 #include "cli/options/term_options.h"
 #include "cli/remarks.h"
-#include "cli/shared_options.h"
 #include "query/tables/ets_row_groups.h"
 #include "render/shared/row_list.h"
 
@@ -19,54 +19,42 @@ class EtsCommand final : public Command {
   public:
     [[nodiscard]] Description description() const override {
         return {"ets", "List ETS tables, largest first, or show the rows of one",
-                "ets node.beamdump --sort size --filter owner=rabbit"};
+                "ets node.beamdump --sort size --filter owner_name~rabbit"};
     }
 
     void add_options(CLI::App& app) override {
         add_dump(app, dump_);
-        app.add_option("TABLE", table_, "Show the rows of this table: its name, or its id");
-        app.add_option("--sort", sort_,
-                       "Tables by memory (default), size or name; rows by size, else as stored")
-            ->option_text("ORDER");
-        add_filter(
-            app, filters_,
-            "Only tables with TEXT in a field; FIELD=TEXT matches one field: id, name, owner, "
-            "type or protection");
+        app.add_option("TABLE", table_,
+                       "Show the rows of this table: its name, or its id. Then --sort is size, "
+                       "else rows are as stored, and --group-by is key (its text, digits as N), "
+                       "shape or size, with sums of words, which --sort words sorts by");
+        tables_.add(app);
         app.add_option("--key", rows_.key, "Only rows whose key prints as TEXT")
             ->option_text("TEXT");
-        add_group_by(app, groups_.group_by,
-                     "Count the rows of TABLE by key (its text, digits as N), shape or size, with "
-                     "sums of words; --sort words sorts by these");
-        add_count(app, "--limit", query_.limit, "Show at most N (0: all; default 20)");
         add_term_bytes(app, rows_.term_bytes, answer_, "row");
         terms_.add(app);
         add_answer(app, answer_);
     }
 
     Result<void> check_options() override {
-        if (!table_.empty()) {
-            if (!filters_.empty()) {
-                return fail(ErrorCode::kUsage, "--filter chooses among tables, not among rows");
-            }
-            if (!groups_.group_by.empty()) {
-                return check_groups();
-            }
-            rows_.limit = query_.limit;
-            ASSIGN_OR_RETURN(rows_.sort,
-                             query::parse_ets_row_sort(sort_.empty() ? "stored" : sort_));
-            return {};
+        if (table_.empty()) {
+            return rows_.key ? fail(ErrorCode::kUsage,
+                                    "--key chooses among the rows of a TABLE: name one")
+                             : tables_.check();
         }
-        if (!groups_.group_by.empty()) {
-            return fail(ErrorCode::kUsage, "--group-by groups the rows of a TABLE: name one");
+        const auto& asked = tables_.changed();
+        if (!asked.filters.empty()) {
+            return fail(ErrorCode::kUsage, "--filter chooses among tables, not among rows");
         }
-        if (rows_.key) {
-            return fail(ErrorCode::kUsage, "--key chooses among the rows of a TABLE: name one");
+        if (asked.columns != query::kShownEtsColumns) {
+            return fail(ErrorCode::kUsage, "--columns are of tables, not of rows");
         }
-        ASSIGN_OR_RETURN(query_.sort, query::parse_ets_sort(sort_.empty() ? "memory" : sort_));
-        for (const std::string& text : filters_) {
-            ASSIGN_OR_RETURN(auto filter, query::parse_ets_filter(text));
-            query_.filters.push_back(std::move(filter));
+        if (!asked.group_by.empty()) {
+            return check_groups();
         }
+        rows_.limit = asked.limit;
+        ASSIGN_OR_RETURN(rows_.sort,
+                         query::parse_ets_row_sort(asked.sort.empty() ? "stored" : asked.sort));
         return {};
     }
 
@@ -78,9 +66,17 @@ class EtsCommand final : public Command {
             RETURN_IF_ERROR(terms_.apply(invocation, *dump));
             return rows(invocation, *dump);
         }
-        ASSIGN_OR_RETURN(const auto listing, query::list_ets_tables(*dump, query_));
+        const auto query = tables_.query();
+        ASSIGN_OR_RETURN(auto list, query::list_ets_tables(*dump, dump_, query));
+        RETURN_IF_ERROR(list.check_asked("ETS tables", query::kEtsSort));
+        auto& out = fitted(invocation.out(), answer_);
+        const auto facts = query::dump_facts(*dump, dump_);
+        if (!query.group_by.empty()) {
+            show_groups(out, list, facts, "tables", query::kEtsSort);
+            return Outcome{};
+        }
         const auto render = answer_.json ? render::ets_json : render::ets_text;
-        render(fitted(invocation.out(), answer_), listing, query::dump_facts(*dump, dump_));
+        render(out, list, facts);
         return Outcome{};
     }
 
@@ -90,25 +86,27 @@ class EtsCommand final : public Command {
             return fail(ErrorCode::kUsage,
                         "--key chooses rows to show: name no --group-by with it");
         }
-        groups_.sort = sort_.empty() ? kGroupSort : sort_;
-        groups_.limit = query_.limit;
+        const auto& asked = tables_.changed();
+        groups_.group_by = asked.group_by;
+        groups_.sort = asked.sort.empty() ? std::string(kGroupSort) : asked.sort;
+        groups_.limit = asked.limit;
         auto list = query::RowList::make(query::ets_row_columns(), groups_);
         return list ? Result<void>() : std::unexpected(list.error());
     }
 
-    Result<void> show_groups(Invocation& invocation, Dump& dump, query::EtsRowListing& listing) {
-        constexpr render::RowListTexts kTexts = {"beamdump.ets/1", "ets", "rows"};
-        ASSIGN_OR_RETURN(auto list, query::ets_row_groups(listing, groups_));
+    void show_groups(render::Output& out, query::RowList& list, const query::DumpFacts& facts,
+                     std::string_view things, std::string_view default_sort) const {
         const auto render = answer_.json ? render::row_groups_json : render::row_groups_text;
-        render(fitted(invocation.out(), answer_), list, query::dump_facts(dump, dump_), kTexts,
-               kGroupSort);
-        return {};
+        render(out, list, facts, {.schema = "beamdump.ets/1", .member = "ets", .things = things},
+               default_sort);
     }
 
     Result<Outcome> rows(Invocation& invocation, Dump& dump) {
         ASSIGN_OR_RETURN(const auto listing, query::EtsRowListing::open(dump, table_, rows_));
         if (!groups_.group_by.empty()) {
-            RETURN_IF_ERROR(show_groups(invocation, dump, *listing));
+            ASSIGN_OR_RETURN(auto list, query::ets_row_groups(*listing, groups_));
+            show_groups(fitted(invocation.out(), answer_), list, query::dump_facts(dump, dump_),
+                        "rows", kGroupSort);
             if (!listing->counts().is_whole()) {
                 invocation.report("rows of the table are missing from the dump");
             }
@@ -126,14 +124,12 @@ class EtsCommand final : public Command {
 
     std::string dump_;
     std::string table_;
-    static constexpr const char* kGroupSort = "key";
+    static constexpr std::string_view kGroupSort = "key";
     query::EtsRowsOptions rows_;
     query::RowQuery groups_;
     AnswerOptions answer_;
     TermOptions terms_;
-    std::string sort_;
-    std::vector<std::string> filters_;
-    query::EtsQuery query_;
+    ListOptions tables_{{query::ets_columns(), query::kEtsSort, "tables", query::kShownEtsColumns}};
 };
 
 }  // namespace

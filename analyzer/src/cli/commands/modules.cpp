@@ -2,7 +2,7 @@
 
 #include "cli/command_table.h"
 #include "cli/every_process.h"
-#include "cli/shared_options.h"
+#include "cli/list_command.h"
 #include "render/tables/modules.h"
 
 #include <libdump/base/return_if_error.h>
@@ -13,6 +13,10 @@ namespace {
 
 class ModulesCommand final : public Command {
   public:
+    ModulesCommand()
+        : list_({query::module_columns(), query::kModuleSort, "modules",
+                 query::kShownModuleColumns}) {}
+
     [[nodiscard]] Description description() const override {
         return {"modules", "List loaded modules by size of code, old code too",
                 "modules node.beamdump --old --users"};
@@ -20,22 +24,21 @@ class ModulesCommand final : public Command {
 
     void add_options(CLI::App& app) override {
         add_dump(app, dump_);
-        app.add_option("--sort", sort_, "code (default), literals, functions or name")
-            ->option_text("ORDER");
-        add_filter(app, options_.filters, "Only modules whose name contains TEXT");
-        app.add_flag("--old", options_.old, "Only old code");
+        list_.add(app);
+        app.add_flag("--old", old_, "Only old code");
         app.add_flag(
             "--users", options_.users,
             "Also list the processes that have old code on their stack (reads all stacks)");
         app.add_flag("--sensitive", options_.sensitive,
                      "With --users: also read processes that are flagged sensitive");
-        add_count(app, "--limit", options_.limit, "Show at most N (0: all; default 20)");
         add_answer(app, answer_);
     }
 
     Result<void> check_options() override {
-        ASSIGN_OR_RETURN(options_.sort, query::parse_module_sort(sort_));
-        return {};
+        if (old_) {
+            list_.changed().filters.emplace_back("instance=old");
+        }
+        return list_.check();
     }
 
     Result<Outcome> run(Invocation& invocation) override {
@@ -44,27 +47,43 @@ class ModulesCommand final : public Command {
         ASSIGN_OR_RETURN(auto dump, invocation.open(dump_, choice));
         ReadingProgress progress(invocation, "reading stacks");
         options_.progress = progress.callback();
-        auto report = query::module_report(*dump, dump_, options_);
+        const auto query = list_.query();
+        auto answer = query::list_modules(*dump, dump_, query, options_);
         progress.end();
-        if (!report) {
-            return std::unexpected(report.error());
+        if (!answer) {
+            return std::unexpected(answer.error());
         }
-        const auto render = answer_.json ? render::modules_json : render::modules_text;
-        render(fitted(invocation.out(), answer_), *report);
+        RETURN_IF_ERROR(answer->list.check_asked("modules", query::kModuleSort));
+        show(fitted(invocation.out(), answer_), *answer, query::dump_facts(*dump, dump_),
+             !query.group_by.empty());
         Outcome outcome =
-            report->read ? report_processes_read(invocation, *report->read) : Outcome{};
-        if (report->no_applications) {
+            answer->read ? report_processes_read(invocation, *answer->read) : Outcome{};
+        if (answer->no_applications) {
             invocation.report("missing from the answer: applications: " +
-                              report->no_applications->message);
+                              answer->no_applications->message);
             outcome.incomplete = true;
         }
         return outcome;
     }
 
   private:
+    void show(render::Output& out, query::ModuleList& answer, const query::DumpFacts& facts,
+              bool groups) const {
+        if (groups) {
+            const auto render = answer_.json ? render::row_groups_json : render::row_groups_text;
+            render(out, answer.list, facts,
+                   {.schema = "beamdump.groups/1", .member = "modules", .things = "modules"},
+                   query::kModuleSort);
+            return;
+        }
+        const auto render = answer_.json ? render::modules_json : render::modules_text;
+        render(out, answer, facts);
+    }
+
     std::string dump_;
     AnswerOptions answer_;
-    std::string sort_ = "code";
+    bool old_ = false;
+    ListOptions list_;
     query::ModulesOptions options_;
 };
 

@@ -9,6 +9,10 @@
 
 #include <libdump/base/return_if_error.h>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
 #include <vector>
 
 namespace beamdump::cli {
@@ -19,15 +23,15 @@ class ProcessesCommand final : public Command {
   public:
     [[nodiscard]] Description description() const override {
         return {"processes", "List processes, largest first",
-                "processes node.beamdump --sort queue --filter status=waiting"};
+                "processes node.beamdump --sort queue --filter 'memory>1MiB'"};
     }
 
     void add_options(CLI::App& app) override {
         add_dump(app, dump_);
-        app.add_option("--sort", sort_,
-                       "memory (default), reductions, queue, name, pid, binaries, ets or stack; "
-                       "of groups: memory, count, reductions, queue or name")
-            ->option_text("ORDER");
+        add_sort(app, sort_,
+                 "memory (default), reductions, queue, name, pid, binaries, ets or stack; with - "
+                 "before it the other way round; of groups: memory, count, reductions, queue or "
+                 "name");
         app.add_option("--columns", columns_,
                        "Show further columns, separated by commas: binaries (bytes of the binaries "
                        "that a process refers to), ets (of the tables that it owns), stack, heap, "
@@ -40,13 +44,11 @@ class ProcessesCommand final : public Command {
             ->option_text("WHAT");
         app.add_flag("--sensitive", groups_.sensitive,
                      "With --group-by: also read processes that are flagged sensitive");
-        app.add_option(
-               "--filter", filters_,
-               "Only processes with TEXT in a field; FIELD=TEXT matches one field: pid, name, "
-               "initial_call, current_function or status. Repeatable; all filters must match")
-            ->type_size(1)
-            ->allow_extra_args(false)
-            ->option_text("TEXT");
+        add_filter(
+            app, filters_,
+            fmt::format("Only processes with TEXT in a column, or 'COLUMN OP VALUE': =, !=, "
+                        "<, >, <=, >= or ~ (has it; * stands for any text). Columns: {}",
+                        fmt::join(query::column_names(query::process_filter_columns()), ", ")));
         add_count(app, "--limit", query_.limit, "Show at most N (0: all; default 20)");
         add_answer(app, answer_);
     }
@@ -80,7 +82,7 @@ class ProcessesCommand final : public Command {
         ASSIGN_OR_RETURN(auto dump, invocation.open(dump_, choice));
         ReadingProgress progress(invocation, "reading processes");
         query_.names = true;
-        if (query_.sort == query::ProcessSort::kBinaries) {
+        if (query_.sort.by == query::ProcessSort::kBinaries) {
             query_.progress = progress.callback();
         }
         auto listing = query::ProcessListing::select(*dump, query_);
@@ -91,6 +93,14 @@ class ProcessesCommand final : public Command {
         const auto render = answer_.json ? render::processes_json : render::processes_text;
         RETURN_IF_ERROR(
             render(fitted(invocation.out(), answer_), *listing, query::dump_facts(*dump, dump_)));
+        const auto is_whole = [](const query::RowFilter& filter) {
+            return filter.comparison() == query::Comparison::kEqual;
+        };
+        if (!answer_.json && listing->matching() == 0 &&
+            std::ranges::any_of(query_.filters, is_whole)) {
+            invocation.out().write(
+                "= is for a whole value; ~ finds those that have it as a part\n");
+        }
         return listing->read() ? report_processes_read(invocation, *listing->read()) : Outcome{};
     }
 
@@ -101,7 +111,7 @@ class ProcessesCommand final : public Command {
         }
         // What a list is sorted by is shown.
         const auto show = [this](query::ProcessSort sort, query::ProcessColumn column) {
-            if (query_.sort == sort) {
+            if (query_.sort.by == sort) {
                 query_.columns.add(column);
             }
         };

@@ -111,14 +111,14 @@ class ReportCommand final : public Command {
         ASSIGN_OR_RETURN(auto memory, query::memory(dump, path, {}));
         memory.dump.file = name;
         page.answer("memory", [&](render::Output& out) { render::memory_json(out, memory); });
-        query::EtsQuery tables;
-        tables.limit = kMostTables;
-        const auto listing = query::list_ets_tables(dump, tables);
-        if (listing) {
-            page.answer(
-                "ets", [&](render::Output& out) { render::ets_json(out, *listing, summary.dump); });
-        } else if (listing.error().code != ErrorCode::kNotFound) {
-            return std::unexpected(listing.error());
+        auto tables = query::list_ets_tables(
+            dump, path,
+            {.sort = std::string(query::kEtsSort), .filters = {}, .limit = kMostTables});
+        if (tables) {
+            page.answer("ets",
+                        [&](render::Output& out) { render::ets_json(out, *tables, summary.dump); });
+        } else if (tables.error().code != ErrorCode::kNotFound) {
+            return std::unexpected(tables.error());
         }
         if (!later_.empty()) {
             RETURN_IF_ERROR(write_diff(invocation, dump, page));

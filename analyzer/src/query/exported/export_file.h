@@ -26,6 +26,8 @@ class ExportLine {
     [[nodiscard]] std::optional<std::string> text(std::string_view name) const;
     [[nodiscard]] std::optional<std::uint64_t> number(std::string_view name) const;
     [[nodiscard]] std::optional<bool> flag(std::string_view name) const;
+    /// Absent: the line does not have the column.
+    [[nodiscard]] Cell cell(const Column& column) const;
 
   private:
     friend class ExportLineReader;

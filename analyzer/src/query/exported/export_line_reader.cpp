@@ -1,5 +1,7 @@
 #include "query/exported/export_line_reader.h"
 
+#include "query/rows/cells.h"
+
 #include <libdump/base/return_if_error.h>
 
 #include <fmt/format.h>
@@ -16,15 +18,10 @@ namespace {
 
 constexpr std::size_t kLongestLine = 1 << 20;
 
-bool has_type_of(const Column& column, bool is_text, bool is_number, bool is_flag) {
-    switch (column.kind) {
-        case ColumnKind::kText:
-            return is_text;
-        case ColumnKind::kFlag:
-            return is_flag;
-        default:
-            return is_number;
-    }
+bool has_type_of(const Column& column, bool has_text, bool has_number, bool has_flag) {
+    return is_text(column.kind)               ? has_text
+           : column.kind == ColumnKind::kFlag ? has_flag
+                                              : has_number;
 }
 
 }  // namespace
@@ -137,6 +134,18 @@ std::optional<std::string> ExportLine::text(std::string_view name) const {
     const auto* value = find(name);
     const auto* known = value == nullptr ? nullptr : std::get_if<std::string_view>(value);
     return known == nullptr ? std::nullopt : std::optional<std::string>(*known);
+}
+
+Cell ExportLine::cell(const Column& column) const {
+    if (column.kind == ColumnKind::kFlag) {
+        return query::cell(flag(column.name));
+    }
+    if (!is_text(column.kind)) {
+        return query::cell(number(column.name));
+    }
+    const auto known = text(column.name);
+    return known && column.kind == ColumnKind::kAddress ? query::cell(address_of(*known))
+                                                        : query::cell(known);
 }
 
 std::optional<std::uint64_t> ExportLine::number(std::string_view name) const {

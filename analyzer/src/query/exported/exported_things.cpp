@@ -2,10 +2,7 @@
 
 #include <libdump/base/return_if_error.h>
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <charconv>
 #include <unordered_map>
 
 namespace beamdump::query {
@@ -23,18 +20,6 @@ ProcessLine exported_process(const ExportLine& line) {
     process.memory_bytes = line.number("memory");
     process.message_queue_length = line.number("message_queue_len");
     return process;
-}
-
-/// "0x7f0012345678".
-std::optional<std::uint64_t> address_of(const std::optional<std::string>& text) {
-    if (!text || !text->starts_with("0x")) {
-        return std::nullopt;
-    }
-    std::uint64_t address = 0;
-    const char* end = text->data() + text->size();
-    constexpr int kHexadecimal = 16;
-    const auto read = std::from_chars(text->data() + 2, end, address, kHexadecimal);
-    return read.ec == std::errc() && read.ptr == end ? std::optional(address) : std::nullopt;
 }
 
 }  // namespace
@@ -67,16 +52,8 @@ Result<std::vector<ProcessLine>> exported_processes_at(const ExportFile& file,
 Result<std::vector<EtsTableLine>> exported_tables(const ExportFile& file) {
     std::vector<EtsTableLine> tables;
     RETURN_IF_ERROR(file.visit(ets_table_kind(), [&tables](const ExportLine& line) {
-        EtsTableLine table;
+        auto table = ets_table_of([&line](const Column& column) { return line.cell(column); });
         table.index = tables.size();
-        table.id = line.text("id");
-        table.name = line.text("name");
-        table.named_table = line.flag("named_table");
-        table.type = line.text("type");
-        table.owner = line.text("owner");
-        table.owner_name = line.text("owner_name");
-        table.size = line.number("size");
-        table.memory_bytes = line.number("memory_bytes");
         tables.push_back(std::move(table));
     }));
     return tables;
@@ -85,15 +62,10 @@ Result<std::vector<EtsTableLine>> exported_tables(const ExportFile& file) {
 Result<std::vector<ModuleLine>> exported_modules(const ExportFile& file) {
     std::vector<ModuleLine> modules;
     RETURN_IF_ERROR(file.visit(module_kind(), [&modules](const ExportLine& line) {
-        ModuleLine module;
-        module.name = line.text("name").value_or("(unknown)");
-        module.instance = line.text("instance");
-        module.code_start = address_of(line.text("code_start"));
-        module.code_bytes = line.number("code_bytes");
-        module.literal_bytes = line.number("literal_bytes");
-        module.md5 = line.text("md5");
-        module.version = line.text("vsn");
-        modules.push_back(std::move(module));
+        modules.push_back(module_of([&line](const Column& column) { return line.cell(column); }));
+        if (modules.back().name.empty()) {
+            modules.back().name = "(unknown)";
+        }
     }));
     return modules;
 }

@@ -76,13 +76,13 @@ class NameOfRow {
         switch (by) {
             case GroupBy::kInitialCall:
                 fields_.emplace_back(dump, kTranslatedCall, columns);
-                fields_.emplace_back(dump, FilterField::kInitialCall, columns);
+                fields_.emplace_back(dump, ProcessField::kInitialCall, columns);
                 break;
             case GroupBy::kCurrentFunction:
-                fields_.emplace_back(dump, FilterField::kCurrentFunction, columns);
+                fields_.emplace_back(dump, ProcessField::kCurrentFunction, columns);
                 break;
             case GroupBy::kStatus:
-                fields_.emplace_back(dump, FilterField::kStatus, columns);
+                fields_.emplace_back(dump, ProcessField::kStatus, columns);
                 break;
             default:
                 break;

@@ -40,9 +40,9 @@ Result<GroupSort> parse_group_sort(std::string_view name);
 struct GroupsOptions {
     GroupBy by = GroupBy::kInitialCall;
     GroupSort sort = GroupSort::kMemory;
-    std::vector<ProcessFilter> filters;  ///< of processes: all must match
-    std::uint64_t limit = 20;            ///< groups; 0: all
-    bool sensitive = false;              ///< also the dictionaries of processes flagged sensitive
+    std::vector<RowFilter> filters;  ///< of processes: all must match
+    std::uint64_t limit = 20;        ///< groups; 0: all
+    bool sensitive = false;          ///< also the dictionaries of processes flagged sensitive
     ReadProgress progress = {};
 };
 

@@ -1,5 +1,7 @@
 #include "query/memory/allocators.h"
 
+#include "query/rows/fields.h"
+
 #include <libdump/base/return_if_error.h>
 
 #include <fmt/format.h>
@@ -7,6 +9,8 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
+#include <utility>
 
 namespace beamdump::query {
 namespace {
@@ -68,48 +72,6 @@ std::vector<FixedSizeLine> fixed_sizes(const NodeMemory& memory) {
     return lines;
 }
 
-void sort_lines(std::vector<AllocatorLine>& lines, AllocatorSort sort) {
-    switch (sort) {
-        case AllocatorSort::kBytes:
-            std::ranges::stable_sort(lines, std::greater(), &AllocatorLine::carrier_bytes);
-            break;
-        case AllocatorSort::kBlocks:
-            std::ranges::stable_sort(lines, std::greater(), &AllocatorLine::block_bytes);
-            break;
-        case AllocatorSort::kFree:
-            std::ranges::stable_sort(lines, std::greater(), &AllocatorLine::free_bytes);
-            break;
-        case AllocatorSort::kName:
-            std::ranges::stable_sort(lines, std::less(), &AllocatorLine::name);
-            break;
-    }
-}
-
-CarrierOrder carrier_order(AllocatorSort sort) {
-    switch (sort) {
-        case AllocatorSort::kBytes:
-            return CarrierOrder::kBytes;
-        case AllocatorSort::kBlocks:
-            return CarrierOrder::kBlocks;
-        case AllocatorSort::kFree:
-            return CarrierOrder::kFree;
-        case AllocatorSort::kName:
-            break;
-    }
-    return CarrierOrder::kAddress;
-}
-
-/// Those whose name contains a text.
-AllocatorNames matching_names(const NodeMemory& memory, std::string_view text) {
-    AllocatorNames names;
-    for (const auto& instance : memory.allocators) {
-        if (instance.name().find(text) != std::string::npos) {
-            names.emplace(instance.number(), instance.name());
-        }
-    }
-    return names;
-}
-
 template <typename Value>
 std::optional<std::uint64_t> known(bool has, Value value) {
     return has ? std::optional<std::uint64_t>(value) : std::nullopt;
@@ -121,20 +83,65 @@ std::optional<std::uint64_t> AllocatorLine::utilisation() const {
     return query::utilisation(block_bytes, carrier_bytes);
 }
 
-Result<AllocatorSort> parse_allocator_sort(std::string_view name) {
-    struct Named {
-        std::string_view name;
-        AllocatorSort sort;
-    };
-    constexpr std::array kSorts = {
-        Named{"bytes", AllocatorSort::kBytes}, Named{"blocks", AllocatorSort::kBlocks},
-        Named{"free", AllocatorSort::kFree}, Named{"name", AllocatorSort::kName}};
-    const auto* found = std::ranges::find(kSorts, name, &Named::name);
-    if (found == kSorts.end()) {
-        return fail(ErrorCode::kUsage,
-                    fmt::format("cannot sort by \"{}\": bytes, blocks, free or name", name));
-    }
-    return found->sort;
+namespace {
+
+constexpr Column count_of(std::string_view name, std::string_view title) {
+    return {.name = name, .title = title, .kind = ColumnKind::kCount};
+}
+constexpr Column bytes_of(std::string_view name, std::string_view title) {
+    return {.name = name, .title = title, .kind = ColumnKind::kBytes};
+}
+
+constexpr auto kAllocatorFields = std::to_array<Field<AllocatorLine>>({
+    computed<AllocatorLine>(
+        {.name = "allocator", .title = "ALLOCATOR", .exported = false, .in_json = false},
+        [](const AllocatorLine& line) -> Cell {
+            return line.instance ? fmt::format("{}[{}]", line.name, *line.instance) : line.name;
+        }),
+    field<&AllocatorLine::name>({.name = "name", .title = "", .kind = ColumnKind::kTextOfAll}),
+    field<&AllocatorLine::instance>(
+        {.name = "instance", .title = "", .kind = ColumnKind::kId, .exported = false}),
+    field<&AllocatorLine::instances>({.name = "instances",
+                                      .title = "",
+                                      .kind = ColumnKind::kCountIfAny,
+                                      .sentence = "Of a sum: how many instances it is of"}),
+    field<&AllocatorLine::carriers>(count_of("carriers", "CARRIERS")),
+    field<&AllocatorLine::carrier_bytes>(
+        {.name = "carrier_bytes", .title = "BYTES", .kind = ColumnKind::kBytes, .also = "bytes"}),
+    field<&AllocatorLine::single_block_carriers>(count_of("single_block_carriers", "")),
+    field<&AllocatorLine::single_block_bytes>(bytes_of("single_block_bytes", "")),
+    field<&AllocatorLine::pooled_carriers>(count_of("pooled_carriers", "")),
+    field<&AllocatorLine::pooled_bytes>(bytes_of("pooled_bytes", "POOLED")),
+    field<&AllocatorLine::mseg_bytes>({.name = "mseg_bytes",
+                                       .title = "",
+                                       .kind = ColumnKind::kBytes,
+                                       .sentence = "Of carriers by mseg_alloc; absent: some are "
+                                                   "pooled, whose maker is not counted"}),
+    field<&AllocatorLine::blocks>(count_of("blocks", "BLOCKS")),
+    field<&AllocatorLine::block_bytes>({.name = "block_bytes",
+                                        .title = "BYTES",
+                                        .kind = ColumnKind::kBytes,
+                                        .sentence = "Of blocks, with their headers"}),
+    computed<AllocatorLine>(
+        {.name = "free_bytes", .title = "", .kind = ColumnKind::kBytes, .also = "free"},
+        [](const AllocatorLine& line) { return cell(line.free_bytes()); }),
+    computed<AllocatorLine>({.name = "utilisation",
+                             .title = "USED",
+                             .kind = ColumnKind::kTenths,
+                             .sentence = "Blocks' share of the carriers, in tenths of a percent"},
+                            [](const AllocatorLine& line) { return cell(line.utilisation()); }),
+    field<&AllocatorLine::resident_bytes>(
+        {.name = "resident_bytes",
+         .title = "RESIDENT",
+         .kind = ColumnKind::kBytes,
+         .sentence = "Of the carriers of all instances, in memory when it was read"}),
+});
+constexpr auto kAllocatorColumns = columns_of(kAllocatorFields);
+
+}  // namespace
+
+std::span<const Column> allocator_columns() {
+    return kAllocatorColumns;
 }
 
 std::vector<AllocatorLine> allocator_lines(const NodeMemory& memory, bool instances) {
@@ -170,44 +177,88 @@ std::vector<AllocatorLine> allocator_lines(const NodeMemory& memory, bool instan
     return lines;
 }
 
+namespace {
+
+Result<NodeMemory> memory_with_allocators(Dump& dump, const std::string& file) {
+    ASSIGN_OR_RETURN(auto memory, node_memory(dump));
+    if (!memory.allocators.empty()) {
+        return memory;
+    }
+    if (is_of_crash_dump(dump)) {
+        return fail(ErrorCode::kNotFound,
+                    dump.capture().has_cut_off()
+                        ? "the crash dump breaks off before its sections of allocators"
+                        : "the crash dump has no sections of allocators");
+    }
+    return fail(ErrorCode::kNotFound, file +
+                                          " has no allocators: it was made by an older "
+                                          "beamdump-capture, or a warning of the capture "
+                                          "says why (see summary)");
+}
+
+AllocatorNames allocator_names(const NodeMemory& memory) {
+    AllocatorNames names;
+    for (const auto& instance : memory.allocators) {
+        names.emplace(instance.number(), instance.name());
+    }
+    return names;
+}
+
+/// Keeps those that `wanted` is true of.
+template <typename Wanted>
+void keep_names(AllocatorNames& names, const Wanted& wanted) {
+    std::erase_if(names, [&wanted](const auto& allocator) { return !wanted(allocator); });
+}
+
+}  // namespace
+
+Result<RowList> list_allocators(Dump& dump, const std::string& file, const RowQuery& query) {
+    ASSIGN_OR_RETURN(const auto memory, memory_with_allocators(dump, file));
+    ASSIGN_OR_RETURN(auto list, RowList::make(kAllocatorColumns, query));
+    for (const auto& line : allocator_lines(memory, false)) {
+        list.add(row_of(kAllocatorFields, line));
+    }
+    return list;
+}
+
 Result<Allocators> allocators(Dump& dump, const std::string& file, const AllocatorsQuery& query) {
-    ASSIGN_OR_RETURN(const auto memory, node_memory(dump));
-    if (memory.allocators.empty()) {
-        if (is_of_crash_dump(dump)) {
-            return fail(ErrorCode::kNotFound,
-                        dump.capture().has_cut_off()
-                            ? "the crash dump breaks off before its sections of allocators"
-                            : "the crash dump has no sections of allocators");
-        }
-        return fail(ErrorCode::kNotFound, file +
-                                              " has no allocators: it was made by an older "
-                                              "beamdump-capture, or a warning of the capture "
-                                              "says why (see summary)");
-    }
-    Allocators answer;
-    answer.dump = dump_facts(dump, file);
-    answer.lines = allocator_lines(memory, query.instances);
-    std::erase_if(answer.lines, [&](const AllocatorLine& line) {
-        return line.name.find(query.name) == std::string::npos;
-    });
-    sort_lines(answer.lines, query.sort);
-    answer.total.name = "total";
-    for (const auto& line : answer.lines) {
-        add(line, answer.total);
-    }
-    if (answer.total.pooled_carriers != 0) {
-        answer.total.mseg_bytes.reset();
-    }
-    answer.matching = answer.lines.size();
-    const auto names = matching_names(memory, query.name);
-    answer.free_blocks = free_block_sums(memory.system, names);
+    ASSIGN_OR_RETURN(const auto memory, memory_with_allocators(dump, file));
+    auto names = allocator_names(memory);
+    std::optional<RowList> carriers;
+    RowQuery rows = query.rows;
     if (query.carriers) {
-        ASSIGN_OR_RETURN(answer.carriers,
-                         list_carriers(dump, names, carrier_order(query.sort), query.limit));
-    } else if (query.limit != 0 && answer.matching > query.limit) {
-        answer.lines.resize(query.limit);
+        std::set<std::uint32_t> with_carriers;
+        ASSIGN_OR_RETURN(carriers, list_carriers(dump, names, rows, [&](std::uint32_t allocator) {
+                             with_carriers.insert(allocator);
+                         }));
+        keep_names(names, [&](const auto& one) { return with_carriers.contains(one.first); });
+        rows = {.sort = std::string(kAllocatorSort), .filters = {}, .limit = 0};
     }
-    answer.fixed_sizes = fixed_sizes(memory);
+    ASSIGN_OR_RETURN(auto list, RowList::make(kAllocatorColumns, rows));
+    AllocatorLine total;
+    total.name = "total";
+    std::set<std::string> passing;
+    for (const auto& line : allocator_lines(memory, query.instances)) {
+        if (std::ranges::none_of(names,
+                                 [&line](const auto& one) { return one.second == line.name; })) {
+            continue;
+        }
+        Row row = row_of(kAllocatorFields, line);
+        if (list.passes(row)) {
+            add(line, total);
+            passing.insert(line.name);
+        }
+        list.add(std::move(row));
+    }
+    if (total.pooled_carriers != 0) {
+        total.mseg_bytes.reset();
+    }
+    keep_names(names, [&](const auto& one) { return passing.contains(one.second); });
+    Allocators answer{.lines = std::move(list),
+                      .total = row_of(kAllocatorFields, total),
+                      .free_blocks = free_block_sums(memory.system, names),
+                      .carriers = std::move(carriers),
+                      .fixed_sizes = fixed_sizes(memory)};
     const auto& system = memory.system;
     const auto& cache = system.segment_cache();
     answer.cached_segments = known(cache.has_segments(), cache.segments());

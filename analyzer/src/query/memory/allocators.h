@@ -14,17 +14,10 @@
 
 namespace beamdump::query {
 
-enum class AllocatorSort : std::uint8_t { kBytes, kBlocks, kFree, kName };
-
-/// bytes, blocks, free or name. kUsage.
-Result<AllocatorSort> parse_allocator_sort(std::string_view name);
-
 struct AllocatorsQuery {
-    AllocatorSort sort = AllocatorSort::kBytes;
-    bool instances = false;   ///< each by itself, not the sums of each allocator
-    bool carriers = false;    ///< also each carrier; `sort` and `limit` are for these then
-    std::string name;         ///< only allocators whose name contains this
-    std::uint64_t limit = 0;  ///< 0: all
+    bool instances = false;  ///< each by itself, not the sums of each allocator
+    bool carriers = false;   ///< also each carrier: then `rows` asks for these
+    RowQuery rows;
 };
 
 /// An allocator, or one instance of it. Bytes; block headers are part of blocks.
@@ -58,23 +51,30 @@ struct FixedSizeLine {
 };
 
 struct Allocators {
-    DumpFacts dump;
-    std::vector<AllocatorLine> lines;
-    AllocatorLine total;                       ///< of the lines
-    std::uint64_t matching = 0;                ///< of AllocatorsQuery::name; `total` is of these
-    std::optional<FreeBlockSums> free_blocks;  ///< of the allocators that match
-    std::optional<CarrierListing> carriers;    ///< where they were asked for
-    std::vector<FixedSizeLine> fixed_sizes;    ///< those that hold anything, largest first
-    std::optional<std::uint64_t> cached_segments;  ///< of mseg_alloc
-    std::optional<std::uint64_t> cached_bytes;
-    std::optional<std::uint64_t> cached_resident_bytes;
-    std::optional<std::uint64_t> os_bytes;  ///< of the default memory mapper
-    std::optional<std::uint64_t> super_carrier_bytes;
-    std::optional<std::uint64_t> super_carrier_used_bytes;
+    RowList lines;
+    Row total;                                          ///< of those that pass, in the same columns
+    std::optional<FreeBlockSums> free_blocks;           ///< of the allocators that match
+    std::optional<RowList> carriers;                    ///< where they were asked for
+    std::vector<FixedSizeLine> fixed_sizes;             ///< those that hold anything, largest first
+    std::optional<std::uint64_t> cached_segments = {};  ///< of mseg_alloc
+    std::optional<std::uint64_t> cached_bytes = {};
+    std::optional<std::uint64_t> cached_resident_bytes = {};
+    std::optional<std::uint64_t> os_bytes = {};  ///< of the default memory mapper
+    std::optional<std::uint64_t> super_carrier_bytes = {};
+    std::optional<std::uint64_t> super_carrier_used_bytes = {};
 };
+
+/// The sums of allocators as rows.
+Result<RowList> list_allocators(Dump& dump, const std::string& file, const RowQuery& query);
 
 /// Sums of the counters; one line an allocator or an instance.
 std::vector<AllocatorLine> allocator_lines(const NodeMemory& memory, bool instances);
+
+/// The columns of Allocators::lines, and what they are sorted by unless it is told.
+std::span<const Column> allocator_columns();
+inline constexpr std::string_view kAllocatorSort = "carrier_bytes";
+inline constexpr std::string_view kShownAllocatorColumns =
+    "allocator,carriers,carrier_bytes,resident_bytes,blocks,block_bytes,utilisation,pooled_bytes";
 
 /// kNotFound where the dump has no allocators, or no carriers if these were asked for.
 Result<Allocators> allocators(Dump& dump, const std::string& file, const AllocatorsQuery& query);

@@ -1,11 +1,14 @@
 #include "query/memory/carriers.h"
 
-#include "query/tables/first_items.h"
+#include "query/rows/fields.h"
 
 #include <libdump/base/return_if_error.h>
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <tuple>
+#include <array>
+#include <utility>
 
 namespace beamdump::query {
 namespace {
@@ -28,20 +31,63 @@ CarrierLine line_of(const records::Carrier& record, const std::string& allocator
     return line;
 }
 
-/// What stands first is larger.
-std::uint64_t amount(const CarrierLine& line, CarrierOrder order) {
-    switch (order) {
-        case CarrierOrder::kBytes:
-            return line.bytes;
-        case CarrierOrder::kBlocks:
-            return line.block_bytes;
-        case CarrierOrder::kFree:
-            return line.free_bytes();
-        case CarrierOrder::kAddress:
-            break;
-    }
-    return 0;
+Cell allocator_instance(const CarrierLine& line) {
+    return fmt::format("{}[{}]", line.allocator, line.instance);
 }
+
+Cell kind_text(const CarrierLine& line) {
+    return fmt::format("{}{}{}", line.mseg ? "mseg" : "malloc",
+                       line.single_block ? ", one block" : "", line.pooled ? ", pooled" : "");
+}
+
+constexpr auto kCarrierFields = std::to_array<Field<CarrierLine>>({
+    computed<CarrierLine>(
+        {.name = "allocator_instance", .title = "ALLOCATOR", .exported = false, .in_json = false},
+        allocator_instance),
+    field<&CarrierLine::allocator>(
+        {.name = "allocator", .title = "", .kind = ColumnKind::kTextOfAll, .also = "name"}),
+    field<&CarrierLine::instance>({.name = "instance", .title = "", .kind = ColumnKind::kId}),
+    field<&CarrierLine::address>(
+        {.name = "address", .title = "CARRIER", .kind = ColumnKind::kAddress}),
+    field<&CarrierLine::bytes>({.name = "bytes", .title = "BYTES", .kind = ColumnKind::kBytes}),
+    field<&CarrierLine::single_block>(
+        {.name = "single_block", .title = "", .kind = ColumnKind::kFlag}),
+    field<&CarrierLine::pooled>({.name = "pooled",
+                                 .title = "",
+                                 .kind = ColumnKind::kFlag,
+                                 .sentence = "Abandoned: any instance may take it"}),
+    field<&CarrierLine::mseg>({.name = "mseg",
+                               .title = "",
+                               .kind = ColumnKind::kFlag,
+                               .sentence = "By mseg_alloc, else by malloc"}),
+    field<&CarrierLine::blocks>({.name = "blocks", .title = "BLOCKS", .kind = ColumnKind::kCount}),
+    field<&CarrierLine::block_bytes>({.name = "block_bytes",
+                                      .title = "BYTES",
+                                      .kind = ColumnKind::kBytes,
+                                      .sentence = "Of blocks, with their headers"}),
+    computed<CarrierLine>(
+        {.name = "free_bytes", .title = "", .kind = ColumnKind::kBytes, .also = "free"},
+        [](const CarrierLine& line) { return cell(line.free_bytes()); }),
+    computed<CarrierLine>(
+        {.name = "utilisation",
+         .title = "USED",
+         .kind = ColumnKind::kTenths,
+         .sentence = "Blocks' share of the carrier, in tenths of a percent"},
+        [](const CarrierLine& line) { return cell(utilisation(line.block_bytes, line.bytes)); }),
+    computed<CarrierLine>({.name = "free_blocks",
+                           .title = "FREE BLOCKS",
+                           .kind = ColumnKind::kCount,
+                           .sentence = "Absent: not looked at, or it changed meanwhile"},
+                          [](const CarrierLine& line) {
+                              return line.single_block ? cell(std::uint64_t{0})
+                                                       : cell(line.free_blocks);
+                          }),
+    field<&CarrierLine::largest_free_bytes>(
+        {.name = "largest_free_bytes", .title = "LARGEST", .kind = ColumnKind::kBytesIfAny}),
+    computed<CarrierLine>({.name = "kind", .title = "KIND", .exported = false, .in_json = false},
+                          kind_text),
+});
+constexpr auto kCarrierColumns = columns_of(kCarrierFields);
 
 }  // namespace
 
@@ -87,31 +133,34 @@ std::optional<FreeBlockSums> free_block_sums(const records::SystemMemory& system
     return sums;
 }
 
-Result<CarrierListing> list_carriers(Dump& dump, const AllocatorNames& names, CarrierOrder order,
-                                     std::uint64_t limit) {
+std::span<const Column> carrier_columns() {
+    return kCarrierColumns;
+}
+
+Result<RowList> list_carriers(Dump& dump, const AllocatorNames& names, const RowQuery& query,
+                              const std::function<void(std::uint32_t allocator)>& visit) {
+    ASSIGN_OR_RETURN(auto list, RowList::make(kCarrierColumns, query));
     if (dump.trailer().carriers_offset().empty()) {
         return fail(ErrorCode::kNotFound,
                     "the dump has no carriers: it is a crash dump, was captured by an older "
                     "version, or they could not be read (the warnings of summary tell)");
     }
-    const auto before = [order](const CarrierLine& one, const CarrierLine& other) {
-        return std::tuple(amount(other, order), one.address) <
-               std::tuple(amount(one, order), other.address);
-    };
-    FirstItems<CarrierLine, decltype(before)> first(limit, before);
-    CarrierListing listing;
     for (const auto offset : dump.trailer().carriers_offset()) {
         ASSIGN_OR_RETURN(const auto page, dump.reader().message_at<records::Carriers>(
                                               offset, format::RecordKind::kCarriers));
         for (const auto& record : page.carrier()) {
-            if (const auto named = names.find(record.allocator()); named != names.end()) {
-                first.add(line_of(record, named->second));
-                ++listing.matching;
+            const auto named = names.find(record.allocator());
+            if (named == names.end()) {
+                continue;
             }
+            Row row = row_of(kCarrierFields, line_of(record, named->second));
+            if (list.passes(row)) {
+                visit(record.allocator());
+            }
+            list.add(std::move(row));
         }
     }
-    listing.lines = first.take();
-    return listing;
+    return list;
 }
 
 }  // namespace beamdump::query

@@ -1,12 +1,17 @@
 #pragma once
 
+#include "query/rows/row_list.h"
+
 #include <libdump/base/error.h>
 #include <libdump/model/dump.h>
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace beamdump::query {
@@ -61,17 +66,16 @@ struct CarrierLine {
     }
 };
 
-/// The largest first, or by address.
-enum class CarrierOrder : std::uint8_t { kBytes, kBlocks, kFree, kAddress };
+/// The columns of list_carriers().
+std::span<const Column> carrier_columns();
+inline constexpr std::string_view kCarrierSort = "bytes,address";
+inline constexpr std::string_view kShownCarrierColumns =
+    "address,allocator_instance,bytes,blocks,block_bytes,utilisation,free_blocks,"
+    "largest_free_bytes,kind";
 
-struct CarrierListing {
-    std::vector<CarrierLine> lines;
-    std::uint64_t matching = 0;
-};
-
-/// The first `limit` (0: all) carriers of the allocators that are named. kNotFound: the dump has no
-/// carriers. Memory: of twice as many as the limit.
-Result<CarrierListing> list_carriers(Dump& dump, const AllocatorNames& names, CarrierOrder order,
-                                     std::uint64_t limit);
+/// The carriers of the allocators that are named, as rows; `visit` is told the allocator of each
+/// that passes. kNotFound: the dump has no carriers.
+Result<RowList> list_carriers(Dump& dump, const AllocatorNames& names, const RowQuery& query,
+                              const std::function<void(std::uint32_t allocator)>& visit);
 
 }  // namespace beamdump::query

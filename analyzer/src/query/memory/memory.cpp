@@ -200,10 +200,13 @@ Result<Memory> memory(Dump& dump, const std::string& file, const MemoryOptions& 
     GroupsOptions kinds;
     kinds.limit = options.limit;
     ASSIGN_OR_RETURN(answer.kinds, process_groups(dump, file, kinds));
-    EtsQuery tables;
-    tables.limit = options.limit;
-    if (auto listed = list_ets_tables(dump, tables)) {
-        answer.tables = std::move(*listed);
+    const RowQuery tables{.sort = std::string(kEtsSort), .filters = {}, .limit = options.limit};
+    if (auto listed = list_ets_tables(dump, file, tables)) {
+        auto& largest = answer.tables.emplace();
+        largest.total = listed->total();
+        for (const Row& row : listed->take()) {
+            largest.tables.push_back(ets_table_of(row));
+        }
     } else if (listed.error().code != ErrorCode::kNotFound) {
         return std::unexpected(std::move(listed.error()));
     }

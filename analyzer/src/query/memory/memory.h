@@ -38,6 +38,12 @@ struct CgroupLine {
 /// From the node's own up.
 std::vector<CgroupLine> cgroup_lines(const records::SystemMemory& system);
 
+/// ETS tables with most memory, of all.
+struct LargestTables {
+    std::vector<EtsTableLine> tables;
+    std::uint64_t total = 0;
+};
+
 /// Where the node's memory is: by the VM's categories, and by who holds what is resident.
 struct Memory {
     DumpFacts dump;
@@ -66,7 +72,7 @@ struct Memory {
     std::optional<std::uint64_t> atom_count;
     std::vector<ProcessLine> largest;                          ///< processes by memory
     ProcessGroups kinds;                                       ///< processes by initial call
-    std::optional<EtsListing> tables;                          ///< nothing: the dump has none
+    std::optional<LargestTables> tables;                       ///< nothing: the dump has none
     std::optional<std::vector<BinarySizeClass>> binary_sizes;  ///< where they were asked for
 };
 

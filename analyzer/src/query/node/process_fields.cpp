@@ -24,33 +24,31 @@ std::size_t ColumnSet::add(Column column) {
     return columns_.size() - 1;
 }
 
-FieldText::FieldText(Dump& dump, FilterField field, ColumnSet& columns)
+FieldText::FieldText(Dump& dump, ProcessField field, ColumnSet& columns)
     : dump_(dump), field_(field) {
     switch (field) {
-        case FilterField::kPid:
+        case ProcessField::kPid:
             add(columns, std::array{records::PROCESS_COLUMN_OWNER_ID});
             break;
-        case FilterField::kName:
+        case ProcessField::kName:
             add(columns, std::array{records::PROCESS_COLUMN_REGISTERED_NAME});
             break;
-        case FilterField::kInitialCall:
+        case ProcessField::kInitialCall:
             add(columns, kInitialCall);
             break;
-        case FilterField::kCurrentFunction:
+        case ProcessField::kCurrentFunction:
             add(columns, std::array{records::PROCESS_COLUMN_CURRENT_MODULE,
                                     records::PROCESS_COLUMN_CURRENT_FUNCTION,
                                     records::PROCESS_COLUMN_CURRENT_ARITY});
             break;
-        case FilterField::kStatus:
+        case ProcessField::kStatus:
             add(columns, std::array{records::PROCESS_COLUMN_STATUS});
-            break;
-        case FilterField::kAny:
             break;
     }
 }
 
 FieldText::FieldText(Dump& dump, const std::array<Column, 3>& function, ColumnSet& columns)
-    : dump_(dump), field_(FilterField::kInitialCall) {
+    : dump_(dump), field_(ProcessField::kInitialCall) {
     add(columns, function);
 }
 
@@ -81,11 +79,11 @@ std::string FieldText::make(const Key& key) {
     const std::uint64_t value = key[0].value_or(0);
     const auto first = static_cast<std::uint32_t>(value);
     switch (field_) {
-        case FilterField::kPid:
+        case ProcessField::kPid:
             return pid_text(value);
-        case FilterField::kName:
+        case ProcessField::kName:
             return atom_text(dump_, first);
-        case FilterField::kStatus:
+        case ProcessField::kStatus:
             return status_text(static_cast<records::ProcessStatus>(value)).value_or("");
         default:
             break;
@@ -97,28 +95,42 @@ std::string FieldText::make(const Key& key) {
                                  static_cast<std::uint32_t>(key[2].value_or(0))});
 }
 
-Matcher::Matcher(Dump& dump, ProcessFilter filter, ColumnSet& columns)
-    : text_(std::move(filter.text)) {
-    for (const auto field : {FilterField::kPid, FilterField::kName, FilterField::kInitialCall,
-                             FilterField::kCurrentFunction, FilterField::kStatus}) {
-        if (filter.field == FilterField::kAny || filter.field == field) {
-            fields_.emplace_back(dump, field, columns);
-        }
+Matcher::Matcher(Dump& dump, const RowFilter& filter, ColumnSet& columns) : filter_(filter) {
+    constexpr std::array kFields = {ProcessField::kPid, ProcessField::kName,
+                                    ProcessField::kInitialCall, ProcessField::kCurrentFunction,
+                                    ProcessField::kStatus};
+    constexpr std::array kNumbers = {records::PROCESS_COLUMN_MEMORY_BYTES,
+                                     records::PROCESS_COLUMN_REDUCTIONS,
+                                     records::PROCESS_COLUMN_MESSAGE_QUEUE_LENGTH};
+    const auto column = filter.column();
+    if (column && *column >= kFields.size()) {
+        number_ = columns.add(kNumbers.at(*column - kFields.size()));
+        return;
     }
-    if (filter.field == FilterField::kAny || filter.field == FilterField::kInitialCall) {
-        fields_.emplace_back(dump, kTranslatedCall, columns);
+    for (const auto field : kFields) {
+        if (!column || *column == static_cast<std::size_t>(field)) {
+            fields_.emplace_back(dump, field, columns);
+            if (field == ProcessField::kInitialCall) {
+                fields_.emplace_back(dump, kTranslatedCall, columns);
+            }
+        }
     }
 }
 
 bool Matcher::operator()(ProcessIndex::Values values) {
-    return std::ranges::any_of(fields_, [&](FieldText& field) {
-        return field.of(values).find(text_) != std::string::npos;
-    });
+    if (number_) {
+        const auto number = values[*number_];
+        return number && filter_.passes_number(*number);
+    }
+    const auto passes = [&](FieldText& field) { return filter_.passes_text(field.of(values)); };
+    // Of two calls, neither may be the one that is not wanted.
+    return filter_.comparison() == Comparison::kUnequal ? std::ranges::all_of(fields_, passes)
+                                                        : std::ranges::any_of(fields_, passes);
 }
 
-Matchers::Matchers(Dump& dump, const std::vector<ProcessFilter>& filters, ColumnSet& columns) {
+Matchers::Matchers(Dump& dump, const std::vector<RowFilter>& filters, ColumnSet& columns) {
     matchers_.reserve(filters.size());
-    for (const ProcessFilter& filter : filters) {
+    for (const RowFilter& filter : filters) {
         matchers_.emplace_back(dump, filter, columns);
     }
 }

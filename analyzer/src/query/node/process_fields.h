@@ -38,7 +38,7 @@ class FieldText {
     using Column = ColumnSet::Column;
     using Values = ProcessIndex::Values;
 
-    FieldText(Dump& dump, FilterField field, ColumnSet& columns);
+    FieldText(Dump& dump, ProcessField field, ColumnSet& columns);
     /// A function in columns of its own: module, function, arity.
     FieldText(Dump& dump, const std::array<Column, 3>& function, ColumnSet& columns);
 
@@ -53,7 +53,7 @@ class FieldText {
     std::string make(const Key& key);
 
     Dump& dump_;
-    FilterField field_;
+    ProcessField field_;
     std::vector<std::size_t> places_;
     std::map<Key, std::string> texts_;
 };
@@ -61,19 +61,20 @@ class FieldText {
 /// Whether a row passes one filter.
 class Matcher {
   public:
-    Matcher(Dump& dump, ProcessFilter filter, ColumnSet& columns);
+    Matcher(Dump& dump, const RowFilter& filter, ColumnSet& columns);
 
     bool operator()(ProcessIndex::Values values);
 
   private:
-    std::string text_;
+    RowFilter filter_;
     std::vector<FieldText> fields_;
+    std::optional<std::size_t> number_;  ///< the column of a filter of numbers
 };
 
 /// ... all of them.
 class Matchers {
   public:
-    Matchers(Dump& dump, const std::vector<ProcessFilter>& filters, ColumnSet& columns);
+    Matchers(Dump& dump, const std::vector<RowFilter>& filters, ColumnSet& columns);
 
     bool operator()(ProcessIndex::Values values);
 

@@ -66,9 +66,12 @@ class FirstRows {
 /// Computes sort keys from columns.
 class SortKey {
   public:
-    SortKey(Dump& dump, ProcessSort sort, const ProcessColumns& read, ColumnSet& columns)
-        : sort_(sort), read_(read), stack_is_read_(is_of_crash_dump(dump)) {
-        switch (sort) {
+    SortKey(Dump& dump, ProcessOrder order, const ProcessColumns& read, ColumnSet& columns)
+        : sort_(order.by),
+          reversed_(order.reversed),
+          read_(read),
+          stack_is_read_(is_of_crash_dump(dump)) {
+        switch (order.by) {
             case ProcessSort::kMemory:
                 place_ = columns.add(records::PROCESS_COLUMN_MEMORY_BYTES);
                 break;
@@ -88,8 +91,8 @@ class SortKey {
                 place_ = columns.add(records::PROCESS_COLUMN_OWNER_ID);
                 break;
             case ProcessSort::kName:
-                name_.emplace(dump, FilterField::kName, columns);
-                initial_call_.emplace(dump, FilterField::kInitialCall, columns);
+                name_.emplace(dump, ProcessField::kName, columns);
+                initial_call_.emplace(dump, ProcessField::kInitialCall, columns);
                 translated_call_.emplace(dump, kTranslatedCall, columns);
                 break;
         }
@@ -110,16 +113,17 @@ class SortKey {
 
     std::uint64_t of(Values values) {
         if (sort_ == ProcessSort::kName) {
-            return names_.at(name_of(values));
+            return ordered(names_.at(name_of(values)), false);
         }
         const auto value = values[place_];
         if (sort_ == ProcessSort::kPid) {
             is_told_ = true;
-            return value.value_or(0);
+            return ordered(value.value_or(0), false);
         }
         const auto amount = amount_of(value);
         is_told_ = is_told_ || amount.has_value();
-        return ~amount.value_or(0);
+        // What is not known comes last in either order.
+        return amount ? ordered(*amount, true) : UINT64_MAX;
     }
 
     /// Whether the dump has it of a process that of() was called for.
@@ -128,6 +132,10 @@ class SortKey {
     [[nodiscard]] bool needs_names() const { return sort_ == ProcessSort::kName; }
 
   private:
+    [[nodiscard]] std::uint64_t ordered(std::uint64_t number, bool largest_first) const {
+        return largest_first != reversed_ ? ~number : number;
+    }
+
     [[nodiscard]] std::optional<std::uint64_t> amount_of(
         const std::optional<std::uint64_t>& value) const {
         if (sort_ == ProcessSort::kBinaries) {
@@ -154,6 +162,7 @@ class SortKey {
     }
 
     ProcessSort sort_;
+    bool reversed_;
     const ProcessColumns& read_;
     bool stack_is_read_;
     bool is_told_ = false;
@@ -164,12 +173,15 @@ class SortKey {
     std::map<Name, std::uint64_t> names_;
 };
 
-constexpr std::array<Named<FilterField>, 5> kFields = {
-    {{"pid", FilterField::kPid},
-     {"name", FilterField::kName},
-     {"initial_call", FilterField::kInitialCall},
-     {"current_function", FilterField::kCurrentFunction},
-     {"status", FilterField::kStatus}}};
+constexpr std::array<Column, 8> kFilterColumns = {
+    {{.name = "pid", .title = ""},
+     {.name = "name", .title = "", .also = "registered_name"},
+     {.name = "initial_call", .title = ""},
+     {.name = "current_function", .title = ""},
+     {.name = "status", .title = ""},
+     {.name = "memory", .title = "", .kind = ColumnKind::kBytes},
+     {.name = "reductions", .title = "", .kind = ColumnKind::kCount},
+     {.name = "queue", .title = "", .kind = ColumnKind::kCount, .also = "message_queue_len"}}};
 
 constexpr std::array<Named<ProcessSort>, 8> kSorts = {{{"memory", ProcessSort::kMemory},
                                                        {"reductions", ProcessSort::kReductions},
@@ -180,33 +192,34 @@ constexpr std::array<Named<ProcessSort>, 8> kSorts = {{{"memory", ProcessSort::k
                                                        {"ets", ProcessSort::kEts},
                                                        {"stack", ProcessSort::kStack}}};
 
-bool is_name_letter(char c) {
-    return (c >= 'a' && c <= 'z') || c == '_';
-}
-
 }  // namespace
 
-Result<ProcessFilter> parse_filter(std::string_view argument) {
-    const auto equals = argument.find('=');
-    const auto name = argument.substr(0, equals);
-    const bool names_a_field = equals != std::string_view::npos && !name.empty() &&
-                               std::ranges::all_of(name, [](char c) { return is_name_letter(c); });
-    if (!names_a_field) {
-        return ProcessFilter{FilterField::kAny, std::string(argument)};
-    }
-    ASSIGN_OR_RETURN(const auto field, parse_choice("field", name, kFields));
-    ProcessFilter filter{field, std::string(argument.substr(equals + 1))};
-    if (filter.field == FilterField::kStatus &&
-        std::ranges::none_of(status_names(), [&filter](std::string_view status) {
-            return status.find(filter.text) != std::string_view::npos;
-        })) {
-        return fail(ErrorCode::kUsage, unknown_value("status", filter.text, status_names()));
+std::span<const Column> process_filter_columns() {
+    return kFilterColumns;
+}
+
+Result<RowFilter> parse_filter(std::string_view argument) {
+    ASSIGN_OR_RETURN(auto filter, RowFilter::parse(kFilterColumns, argument));
+    constexpr auto kStatusPlace = static_cast<std::size_t>(ProcessField::kStatus);
+    const auto known = [&filter](std::string_view status) {
+        return filter.comparison() == Comparison::kHas
+                   ? has_pattern(status, filter.value(), Case::kMatters)
+                   : status == filter.value();
+    };
+    if (filter.column() == kStatusPlace && std::ranges::none_of(status_names(), known)) {
+        return fail(ErrorCode::kUsage, unknown_value("status", filter.value(), status_names()));
     }
     return filter;
 }
 
-Result<ProcessSort> parse_sort(std::string_view name) {
-    return parse_choice("sort order", name, kSorts);
+Result<ProcessOrder> parse_sort(std::string_view name) {
+    if (name.contains(',')) {
+        return fail(ErrorCode::kUsage, "processes are sorted by one column: --sort memory");
+    }
+    const bool reversed = name.starts_with('-');
+    ASSIGN_OR_RETURN(const auto sort,
+                     parse_choice("sort order", name.substr(reversed ? 1 : 0), kSorts));
+    return ProcessOrder{sort, reversed};
 }
 
 Result<void> ProcessListing::read_in_advance(const ProcessQuery& query) {
@@ -258,8 +271,9 @@ Result<ProcessListing> ProcessListing::select(Dump& dump, const ProcessQuery& qu
         return std::unexpected(done.error());
     }
     // By memory unless another order is asked for.
-    if (query.sort != ProcessSort::kMemory && listing.matching_ != 0 && !key.is_told()) {
-        const auto* const sort = std::ranges::find(kSorts, query.sort, &Named<ProcessSort>::second);
+    if (query.sort.by != ProcessSort::kMemory && listing.matching_ != 0 && !key.is_told()) {
+        const auto* const sort =
+            std::ranges::find(kSorts, query.sort.by, &Named<ProcessSort>::second);
         return fail(
             ErrorCode::kNotFound,
             fmt::format("processes cannot be sorted by {}: the dump does not tell it of any "

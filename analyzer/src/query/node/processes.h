@@ -3,11 +3,13 @@
 #include "query/node/dump_facts.h"
 #include "query/node/process_line.h"
 #include "query/rows/process_columns.h"
+#include "query/rows/row_filter.h"
 
 #include <libdump/base/error.h>
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,36 +27,39 @@ enum class ProcessSort : std::uint8_t {
     kStack,
 };
 
-/// The field of a filter.
-enum class FilterField : std::uint8_t {
-    kAny,
+/// A field of a process as text.
+enum class ProcessField : std::uint8_t {
     kPid,
     kName,
-    kInitialCall,
+    kInitialCall,  ///< of spawn, or what proc_lib keeps
     kCurrentFunction,
     kStatus,
 };
 
-/// Selects processes whose field, as shown, contains the text.
-struct ProcessFilter {
-    FilterField field = FilterField::kAny;
-    std::string text;
+/// What filters of processes compare: the fields above, in their order, then memory, reductions and
+/// queue.
+std::span<const Column> process_filter_columns();
+
+/// Parses a filter of these. kUsage also for an unknown status, with the known ones.
+Result<RowFilter> parse_filter(std::string_view argument);
+
+/// What processes are sorted by: numbers largest first, the others ascending, unless it is the
+/// other way round.
+struct ProcessOrder {
+    ProcessSort by = ProcessSort::kMemory;
+    bool reversed = false;
 };
-
-/// Parses `text`, which matches any field, or `field=text`. kUsage for an unknown field or status,
-/// with the known ones.
-Result<ProcessFilter> parse_filter(std::string_view argument);
-
-/// Parses memory, reductions, queue, name, pid, binaries, ets or stack. kUsage.
-Result<ProcessSort> parse_sort(std::string_view name);
+/// Parses memory, reductions, queue, name, pid, binaries, ets or stack, or one with - before it.
+/// kUsage.
+Result<ProcessOrder> parse_sort(std::string_view name);
 
 struct ProcessQuery {
-    ProcessSort sort = ProcessSort::kMemory;
-    std::vector<ProcessFilter> filters;  ///< all must match
-    std::uint64_t limit = 20;            ///< 0: all
-    ColumnChoice columns = {};           ///< that is shown besides
-    bool names = false;                  ///< also those in dictionaries, of the processes shown
-    ReadProgress progress = {};          ///< of reading processes for these columns
+    ProcessOrder sort = {};
+    std::vector<RowFilter> filters;  ///< all must match
+    std::uint64_t limit = 20;        ///< 0: all
+    ColumnChoice columns = {};       ///< that is shown besides
+    bool names = false;              ///< also those in dictionaries, of the processes shown
+    ReadProgress progress = {};      ///< of reading processes for these columns
 };
 
 /// The selected processes in order, in batches. Numbers sort largest first, names and pids
@@ -82,8 +87,8 @@ class ProcessListing {
         : dump_(&dump),
           choice_(query.columns),
           columns_(dump, query.columns, query.progress),
-          columns_are_read_(query.sort == ProcessSort::kBinaries ||
-                            (query.sort == ProcessSort::kStack && is_of_crash_dump(dump))),
+          columns_are_read_(query.sort.by == ProcessSort::kBinaries ||
+                            (query.sort.by == ProcessSort::kStack && is_of_crash_dump(dump))),
           names_(query.names) {}
 
     Result<void> read_in_advance(const ProcessQuery& query);

@@ -13,25 +13,14 @@ namespace beamdump::query {
 
 namespace {
 
-bool is_column_letter(char c) {
-    return (c >= 'a' && c <= 'z') || c == '_';
-}
-
-char lower_letter(char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-}
-
-std::vector<std::string_view> names_of(std::span<const Column> columns) {
-    std::vector<std::string_view> names(columns.size());
-    std::ranges::transform(columns, names.begin(), &Column::name);
-    return names;
-}
-
-std::strong_ordering order(const Cell& one, const Cell& other) {
+std::strong_ordering order(const Cell& one, const Cell& other, bool reversed) {
     if (one.index() != other.index()) {
         // Cells of one column differ in kind only where one is absent.
         return std::holds_alternative<std::monostate>(one) ? std::strong_ordering::greater
                                                            : std::strong_ordering::less;
+    }
+    if (reversed) {
+        return order(other, one, false);
     }
     if (const auto* text = std::get_if<std::string>(&one)) {
         return *text <=> std::get<std::string>(other);
@@ -45,60 +34,68 @@ std::strong_ordering order(const Cell& one, const Cell& other) {
     return std::strong_ordering::equal;
 }
 
-bool is_amount(const Column& column) {
-    return column.kind == ColumnKind::kCount || column.kind == ColumnKind::kCountIfAny ||
-           column.kind == ColumnKind::kBytes || column.kind == ColumnKind::kBytesIfAny;
+std::string_view next_name(std::string_view& names) {
+    const auto comma = names.find(',');
+    const auto name = names.substr(0, comma);
+    names.remove_prefix(comma == std::string_view::npos ? names.size() : comma + 1);
+    return name;
 }
 
 }  // namespace
 
-std::size_t column_place(std::span<const Column> columns, std::string_view name) {
-    return static_cast<std::size_t>(std::ranges::find(columns, name, &Column::name) -
-                                    columns.begin());
+Result<void> RowList::parse_sort() {
+    std::string_view rest = sort_;
+    do {
+        auto name = next_name(rest);
+        const bool reversed = name.starts_with('-');
+        name.remove_prefix(reversed ? 1 : 0);
+        const auto column = column_place(columns_, name);
+        if (column == columns_.size()) {
+            return fail(ErrorCode::kUsage,
+                        unknown_value("sort order", name, column_names(columns_)));
+        }
+        // Names, numbers that are names, and places ascend.
+        const auto kind = columns_[column].kind;
+        const bool ascends = kind == ColumnKind::kId || kind == ColumnKind::kAddress;
+        sort_keys_.push_back({column, reversed != ascends});
+    } while (!rest.empty());
+    return {};
 }
 
-std::string cell_text(const Cell& cell) {
-    if (const auto* text = std::get_if<std::string>(&cell)) {
-        return *text;
+Result<void> RowList::choose_columns(std::string_view names) {
+    for (std::size_t column = 0; names.empty() && column < columns_.size(); ++column) {
+        if (!columns_[column].title.empty()) {
+            shown_.push_back(column);
+        }
     }
-    if (const auto* number = std::get_if<std::uint64_t>(&cell)) {
-        return std::to_string(*number);
-    }
-    if (const auto* flag = std::get_if<bool>(&cell)) {
-        return *flag ? "true" : "false";
+    while (!names.empty()) {
+        const auto name = next_name(names);
+        const auto column = column_place(columns_, name);
+        if (column == columns_.size()) {
+            return fail(ErrorCode::kUsage, unknown_value("column", name, column_names(columns_)));
+        }
+        shown_.push_back(column);
     }
     return {};
 }
 
 Result<RowList> RowList::make(std::span<const Column> columns, const RowQuery& query) {
-    const auto sort = column_place(columns, query.sort);
-    if (sort == columns.size()) {
-        return fail(ErrorCode::kUsage, unknown_value("sort order", query.sort, names_of(columns)));
-    }
-    RowList list(columns, sort, query.limit);
+    RowList list(columns, query);
+    RETURN_IF_ERROR(list.parse_sort());
+    RETURN_IF_ERROR(list.choose_columns(query.columns));
     if (!query.counted_by.empty()) {
         list.counted_by_ = column_place(columns, query.counted_by);
     }
     for (const std::string& name : query.group_by) {
         const auto column = column_place(columns, name);
         if (column == columns.size()) {
-            return fail(ErrorCode::kUsage, unknown_value("field", name, names_of(columns)));
+            return fail(ErrorCode::kUsage, unknown_value("field", name, column_names(columns)));
         }
         list.group_by_.push_back(column);
     }
     for (const std::string& text : query.filters) {
-        const auto equals = text.find('=');
-        const auto name = std::string_view(text).substr(0, equals);
-        if (equals == std::string::npos || name.empty() ||
-            !std::ranges::all_of(name, is_column_letter)) {
-            list.filters_.push_back({columns.size(), text});
-            continue;
-        }
-        const auto column = column_place(columns, name);
-        if (column == columns.size()) {
-            return fail(ErrorCode::kUsage, unknown_value("field", name, names_of(columns)));
-        }
-        list.filters_.push_back({column, text.substr(equals + 1)});
+        ASSIGN_OR_RETURN(auto filter, RowFilter::parse(columns, text));
+        list.filters_.push_back(std::move(filter));
     }
     list.derives_ = query.derived;
     list.holds_ = query.derived && list.needs_derived();
@@ -106,23 +103,18 @@ Result<RowList> RowList::make(std::span<const Column> columns, const RowQuery& q
 }
 
 bool RowList::matches(const Row& row, Case letters) const {
-    const auto has = [letters](const Cell& cell, const std::string& text) {
-        const auto shown = cell_text(cell);
-        return letters == Case::kMatters
-                   ? shown.contains(text)
-                   : !std::ranges::search(shown, text, {}, lower_letter, lower_letter).empty();
-    };
-    return std::ranges::all_of(filters_, [&](const Filter& filter) {
-        return filter.column < row.size()
-                   ? has(row[filter.column], filter.text)
-                   : std::ranges::any_of(
-                         row, [&](const Cell& cell) { return has(cell, filter.text); });
-    });
+    return std::ranges::all_of(
+        filters_, [&](const RowFilter& filter) { return filter.passes(row, letters); });
 }
 
 bool RowList::before(const Kept& one, const Kept& other) const {
-    const auto by_column = order(one.row[sort_], other.row[sort_]);
-    return by_column != 0 ? by_column < 0 : one.number < other.number;
+    for (const auto& key : sort_keys_) {
+        const auto by_column = order(one.row[key.column], other.row[key.column], key.reversed);
+        if (by_column != 0) {
+            return by_column < 0;
+        }
+    }
+    return one.number < other.number;
 }
 
 void RowList::cut() {
@@ -133,13 +125,13 @@ void RowList::cut() {
 }
 
 bool RowList::needs_derived() const {
-    const auto is_derived = [this](std::size_t column) {
-        return column == columns_.size()
-                   ? std::ranges::any_of(columns_, &Column::derived)  // a filter of any field
-                   : columns_[column].derived;
-    };
-    return is_derived(sort_) || std::ranges::any_of(group_by_, is_derived) ||
-           std::ranges::any_of(filters_, is_derived, &Filter::column);
+    const auto is_derived = [this](std::size_t column) { return columns_[column].derived; };
+    return std::ranges::any_of(sort_keys_, is_derived, &SortKey::column) ||
+           std::ranges::any_of(group_by_, is_derived) ||
+           std::ranges::any_of(filters_, [&](const RowFilter& filter) {
+               return filter.column() ? is_derived(*filter.column())
+                                      : std::ranges::any_of(columns_, &Column::derived);
+           });
 }
 
 Result<void> RowList::derive(const Derive& fill) {
@@ -177,8 +169,25 @@ void RowList::add(Row row) {
     }
 }
 
+void RowList::add_sums(const Row& row, Sums& sums) const {
+    for (std::size_t column = 0; column < row.size(); ++column) {
+        const auto* number = std::get_if<std::uint64_t>(&row[column]);
+        auto& sum = sums[column];
+        sum = sum && number != nullptr ? std::optional(*sum + *number) : std::nullopt;
+    }
+}
+
+std::optional<std::uint64_t> RowList::sum_of_all(std::string_view column) const {
+    return sums_of_all_[column_place(columns_, column)];
+}
+
+std::optional<std::uint64_t> RowList::sum_of_matching(std::string_view column) const {
+    return sums_of_matching_[column_place(columns_, column)];
+}
+
 void RowList::place(Row row) {
     ++total_;
+    add_sums(row, sums_of_all_);
     for (std::size_t column = 0; column < row.size(); ++column) {
         if (!std::holds_alternative<std::monostate>(row[column])) {
             told_[column] = true;
@@ -186,9 +195,17 @@ void RowList::place(Row row) {
     }
     if (!matches(row, Case::kMatters)) {
         // Of interest only where nothing matches.
-        in_other_case_ += matching_ == 0 && matches(row, Case::kIgnored) ? 1 : 0;
+        if (matching_ == 0) {
+            in_other_case_ += matches(row, Case::kIgnored) ? 1 : 0;
+            anywhere_ +=
+                std::ranges::all_of(
+                    filters_, [&row](const RowFilter& filter) { return filter.is_anywhere(row); })
+                    ? 1
+                    : 0;
+        }
         return;
     }
+    add_sums(row, sums_of_matching_);
     if (counted_by_) {
         ++counts_[cell_text(row[*counted_by_])];
     }
@@ -215,7 +232,7 @@ void RowList::add_to_group(const Row& row) {
     }
     for (std::size_t column = 0; column < row.size(); ++column) {
         const auto* number = std::get_if<std::uint64_t>(&row[column]);
-        if (number != nullptr && is_amount(columns_[column])) {
+        if (number != nullptr && is_amount(columns_[column].kind)) {
             const auto* sum = std::get_if<std::uint64_t>(&group.sums[column]);
             group.sums[column] = (sum == nullptr ? 0 : *sum) + *number;
         }
@@ -229,9 +246,11 @@ std::vector<RowGroup> RowList::take_groups(std::string_view default_sort) {
         groups.push_back(std::move(group));
     }
     groups_.clear();
-    const bool by_sum = columns_[sort_].name != default_sort && is_amount(columns_[sort_]);
+    const auto sort = sort_keys_.front();
+    const bool by_sum = sort_ != default_sort && is_amount(columns_[sort.column].kind);
     std::ranges::stable_sort(groups, [&](const RowGroup& one, const RowGroup& other) {
-        return by_sum ? order(one.sums[sort_], other.sums[sort_]) < 0 : one.count > other.count;
+        return by_sum ? order(one.sums[sort.column], other.sums[sort.column], sort.reversed) < 0
+                      : one.count > other.count;
     });
     if (limit_ != 0 && groups.size() > limit_) {
         groups.resize(limit_);
@@ -241,22 +260,23 @@ std::vector<RowGroup> RowList::take_groups(std::string_view default_sort) {
 
 Result<void> RowList::check_asked(std::string_view things, std::string_view default_sort) const {
     const auto is_unknown = [this](std::size_t column) {
-        const auto kind = columns_[column].kind;
-        return total_ != 0 && !told_[column] &&
-               (kind == ColumnKind::kCount || kind == ColumnKind::kSpan ||
-                kind == ColumnKind::kBytes || kind == ColumnKind::kFlag);
+        return total_ != 0 && !told_[column] && !may_be_none(columns_[column].kind);
     };
     const auto refuse = [&](std::string_view what, std::size_t column) {
         return fail(ErrorCode::kNotFound,
                     fmt::format("{} cannot be {} by {}: the dump does not tell it of any of them",
                                 things, what, columns_[column].name));
     };
-    if (columns_[sort_].name != default_sort && is_unknown(sort_)) {
-        return refuse("sorted", sort_);
+    if (sort_ != default_sort) {
+        for (const auto& key : sort_keys_) {
+            if (is_unknown(key.column)) {
+                return refuse("sorted", key.column);
+            }
+        }
     }
     for (const auto& filter : filters_) {
-        if (filter.column < columns_.size() && is_unknown(filter.column)) {
-            return refuse("filtered", filter.column);
+        if (filter.column() && is_unknown(*filter.column())) {
+            return refuse("filtered", *filter.column());
         }
     }
     return {};

@@ -1,5 +1,8 @@
 #pragma once
 
+#include "query/rows/column.h"
+#include "query/rows/row_filter.h"
+
 #include <libdump/base/error.h>
 
 #include <cstddef>
@@ -11,58 +14,20 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <variant>
 #include <vector>
 
 namespace beamdump::query {
 
-/// What a list shows in one column of one row: absent where the dump does not have it.
-using Cell = std::variant<std::monostate, bool, std::uint64_t, std::string>;
-using Row = std::vector<Cell>;
-
-/// Sets a cell where the dump has its value.
-template <typename Value>
-void set_if(Row& row, std::size_t place, bool has, Value value) {
-    if (has) {
-        row[place] = std::move(value);
-    }
-}
-
-/// kId: a number that is a name, as an OS pid. kSpan: one that has no sum, as time left.
-/// kCountIfAny, kBytesIfAny: not all things have one. A text, an id or such a number is absent
-/// where there is none, another where it is not known.
-enum class ColumnKind : std::uint8_t {
-    kText,
-    kId,
-    kCount,
-    kCountIfAny,
-    kSpan,
-    kBytes,
-    kBytesIfAny,
-    kFlag
-};
-
-/// A column of a list of things that are alike: ports, tables, modules...
-struct Column {
-    std::string_view name;   ///< in --sort, --filter and JSON
-    std::string_view title;  ///< in the head of the text; without one, it is in JSON only
-    ColumnKind kind = ColumnKind::kText;
-    bool shrinks = false;  ///< may be cut to fit a terminal
-    /// Computed from another column and the processes: not exported.
-    bool derived = false;
-};
-
-/// The place of a column in the rows; that behind the last where there is none of this name.
-std::size_t column_place(std::span<const Column> columns, std::string_view name);
-
 struct RowQuery {
-    std::string sort;                  ///< a column's name
-    std::vector<std::string> filters;  ///< TEXT, or COLUMN=TEXT; all must match
+    std::string sort;                  ///< COLUMN[,-COLUMN...]; with - the other way round
+    std::vector<std::string> filters;  ///< as RowFilter::parse() takes them; all must match
     std::uint64_t limit = 20;          ///< 0: all
     std::string_view counted_by = {};  ///< a column of few different texts; empty: none
     /// Columns whose values the rows of a group have in common; empty: no groups.
     std::vector<std::string> group_by = {};
     bool derived = true;  ///< fill derived columns
+    /// COLUMN[,COLUMN...]: those that the text shows; empty: those with a title.
+    std::string columns = {};
 };
 
 /// Rows that have the same values in the columns grouped by.
@@ -73,9 +38,10 @@ struct RowGroup {
     Row sums;
 };
 
-/// Collects the rows that a question asks for. Numbers and flags sort largest first, texts
-/// ascending, absent cells last; equal rows stay in the order in which they were added. Memory:
-/// twice `limit` rows, or all groups; all rows where the question is about a derived column.
+/// Collects the rows that a question asks for. Amounts and flags sort largest first, texts,
+/// ids and addresses ascending, absent cells last, also the other way round; equal rows stay in the
+/// order in which they were added. Memory: twice `limit` rows, or all groups; all rows where the
+/// question is about a derived column.
 class RowList {
   public:
     /// `columns` must outlive the list. kUsage, with the columns' names, for an unknown one.
@@ -83,6 +49,9 @@ class RowList {
 
     /// One cell for each column. A derived column's is absent.
     void add(Row row);
+
+    /// Whether a row passes the filters.
+    [[nodiscard]] bool passes(const Row& row) const { return matches(row, Case::kMatters); }
 
     /// Fills the derived column of rows that were added: of all where the question sorts, filters
     /// or groups by it, which are held until then; else only of those that take() returns. To be
@@ -100,30 +69,44 @@ class RowList {
     [[nodiscard]] std::uint64_t matching() const { return matching_; }  ///< that pass the filters
     /// Where no row passes the filters, those that would if case were ignored.
     [[nodiscard]] std::uint64_t matching_in_other_case() const { return in_other_case_; }
+    /// ... and those of which some field has each value as a part.
+    [[nodiscard]] std::uint64_t matching_anywhere() const { return anywhere_; }
     /// How many rows that pass the filters have each text in the column to count by.
     [[nodiscard]] const std::map<std::string, std::uint64_t>& counts() const { return counts_; }
     /// The first `limit` rows, in order; none where groups were asked for.
     [[nodiscard]] std::vector<Row> take();
+    /// The columns that the text shows.
+    [[nodiscard]] std::span<const std::size_t> shown() const { return shown_; }
+    /// The sum of an amount over all rows, or those that pass the filters. Absent: not known of
+    /// each.
+    [[nodiscard]] std::optional<std::uint64_t> sum_of_all(std::string_view column) const;
+    [[nodiscard]] std::optional<std::uint64_t> sum_of_matching(std::string_view column) const;
     /// The columns grouped by; empty: none.
     [[nodiscard]] std::span<const std::size_t> group_by() const { return group_by_; }
     [[nodiscard]] std::uint64_t group_count() const { return groups_.size(); }
-    /// The first `limit` groups, by the sum of the column that is sorted by where it is a number of
-    /// things or bytes and not the default, else by how many rows they have.
+    /// The first `limit` groups, by the sum of the first column that is sorted by where it is a
+    /// number of things or bytes and the sort not the default, else by how many rows they have.
     [[nodiscard]] std::vector<RowGroup> take_groups(std::string_view default_sort);
 
   private:
-    struct Filter {
-        std::size_t column = 0;  ///< all where it is the number of columns
-        std::string text;
+    struct SortKey {
+        std::size_t column = 0;
+        bool reversed = false;
     };
     struct Kept {
         Row row;
         std::uint64_t number = 0;
     };
 
-    RowList(std::span<const Column> columns, std::size_t sort, std::uint64_t limit)
-        : columns_(columns), sort_(sort), limit_(limit), told_(columns.size()) {}
-    enum class Case : bool { kMatters, kIgnored };
+    RowList(std::span<const Column> columns, const RowQuery& query)
+        : columns_(columns),
+          sort_(query.sort),
+          limit_(query.limit),
+          told_(columns.size()),
+          sums_of_all_(columns.size(), 0),
+          sums_of_matching_(columns.size(), 0) {}
+    Result<void> parse_sort();
+    Result<void> choose_columns(std::string_view names);
     [[nodiscard]] bool matches(const Row& row, Case letters) const;
     [[nodiscard]] bool needs_derived() const;
     void place(Row row);
@@ -132,10 +115,16 @@ class RowList {
     void add_to_group(const Row& row);
 
     std::span<const Column> columns_;
-    std::size_t sort_;
+    std::string sort_;  ///< as asked for
+    std::vector<SortKey> sort_keys_;
     std::uint64_t limit_;
-    std::vector<Filter> filters_;
+    std::vector<RowFilter> filters_;
+    std::vector<std::size_t> shown_;
     std::vector<bool> told_;  ///< whether a row has it, by column
+    using Sums = std::vector<std::optional<std::uint64_t>>;
+    void add_sums(const Row& row, Sums& sums) const;
+    Sums sums_of_all_;  ///< by column
+    Sums sums_of_matching_;
     bool derives_ = true;
     bool holds_ = false;  ///< all rows, for their derived column
     std::vector<Row> held_;
@@ -147,10 +136,7 @@ class RowList {
     std::uint64_t total_ = 0;
     std::uint64_t matching_ = 0;
     std::uint64_t in_other_case_ = 0;
+    std::uint64_t anywhere_ = 0;
 };
-
-/// A cell as JSON and filters have it: a number in decimal, true or false; empty where it is
-/// absent.
-std::string cell_text(const Cell& cell);
 
 }  // namespace beamdump::query

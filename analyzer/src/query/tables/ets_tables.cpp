@@ -1,51 +1,21 @@
 #include "query/tables/ets_tables.h"
 
+#include "query/activity/known_processes.h"
 #include "query/node/process_line.h"
-#include "query/process/process_names.h"
 #include "query/tables/ets_sections.h"
 
-#include <libdump/base/nearest.h>
 #include <libdump/base/return_if_error.h>
 #include <libdump/format/process_name.h>
+#include <libdump/model/node_scheme.h>
 #include <libdump/model/owner_id.h>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
-#include <algorithm>
 #include <array>
 #include <map>
-#include <set>
-#include <tuple>
 
 namespace beamdump::query {
 namespace {
-
-using Field = std::pair<std::string_view, EtsField>;
-constexpr std::array<Field, 5> kFields = {{{"id", EtsField::kId},
-                                           {"name", EtsField::kName},
-                                           {"owner", EtsField::kOwner},
-                                           {"type", EtsField::kType},
-                                           {"protection", EtsField::kProtection}}};
-
-using Order = std::pair<std::string_view, EtsSort>;
-constexpr std::array<Order, 3> kOrders = {
-    {{"memory", EtsSort::kMemory}, {"size", EtsSort::kSize}, {"name", EtsSort::kName}}};
-
-template <typename Names>
-std::unexpected<Error> unknown(std::string_view what, std::string_view word, const Names& known) {
-    Nearest nearest(word);
-    std::vector<std::string_view> names;
-    for (const auto& [name, value] : known) {
-        names.push_back(name);
-        nearest.add(name);
-    }
-    return fail(
-        ErrorCode::kUsage,
-        fmt::format(
-            "there is no {} \"{}\": use {}{}", what, word, fmt::join(names, ", "),
-            nearest.best().empty() ? "" : fmt::format("; did you mean \"{}\"?", nearest.best())));
-}
 
 std::optional<std::string> type_text(records::EtsType type) {
     switch (type) {
@@ -160,79 +130,128 @@ Result<void> name_owners(Dump& dump, std::vector<EtsTableLine>& tables) {
     return {};
 }
 
-/// What tables call the owners, of those that the process index has.
-Result<void> show_owners(Dump& dump, std::vector<EtsTableLine>& tables) {
-    std::set<std::uint64_t> owners;
-    for (const auto& table : tables) {
-        if (const auto owner = parse_pid(table.owner.value_or(""))) {
-            owners.insert(*owner);
-        }
-    }
-    ASSIGN_OR_RETURN(const auto names, ProcessNames(dump).of(owners));
+/// The tables with what is not in their records: words, and names of the owners.
+Result<std::vector<EtsTableLine>> completed(Dump& dump, std::vector<EtsTableLine> tables) {
+    constexpr std::uint64_t kUsualWordBytes = 8;
+    const auto told = node_word_bytes(dump);
+    const auto word_bytes = told == 0 ? kUsualWordBytes : told;
     for (auto& table : tables) {
-        const auto owner = parse_pid(table.owner.value_or(""));
-        const auto name = owner ? names.find(*owner) : names.end();
-        if (name != names.end()) {
-            table.owner_display_name = name->second;
+        if (table.memory_bytes) {
+            table.memory_words = (*table.memory_bytes + word_bytes - 1) / word_bytes;
         }
     }
-    return {};
+    RETURN_IF_ERROR(name_owners(dump, tables));
+    return tables;
 }
 
-bool contains(const std::optional<std::string>& text, const std::string& part) {
-    return text && text->find(part) != std::string::npos;
-}
-
-bool matches(const EtsTableLine& table, const EtsFilter& filter) {
-    const auto in = [&](EtsField field, const std::optional<std::string>& text) {
-        return (filter.field == EtsField::kAny || filter.field == field) &&
-               contains(text, filter.text);
+/// What is out of the ordinary, in the words of ets:new/2.
+Cell options_cell(const EtsTableLine& table) {
+    std::string text;
+    const auto add = [&text](std::string_view word) {
+        text += text.empty() ? "" : ", ";
+        text += word;
     };
-    return in(EtsField::kId, table.id) || in(EtsField::kName, table.name) ||
-           in(EtsField::kOwner, table.owner) || in(EtsField::kOwner, table.owner_name) ||
-           in(EtsField::kOwner, table.owner_display_name) || in(EtsField::kType, table.type) ||
-           in(EtsField::kProtection, table.protection);
+    if (table.write_concurrency && *table.write_concurrency != "false") {
+        add(*table.write_concurrency == "true" ? std::string("write_concurrency")
+                                               : "write_concurrency " + *table.write_concurrency);
+    }
+    const std::pair<std::optional<bool>, std::string_view> flags[] = {
+        {table.read_concurrency, "read_concurrency"},
+        {table.decentralized_counters, "decentralized_counters"},
+        {table.compressed, "compressed"},
+        {table.fixed, "fixed"}};
+    for (const auto& [flag, word] : flags) {
+        if (flag.value_or(false)) {
+            add(word);
+        }
+    }
+    return text;
 }
 
-/// What tables sort by: numbers largest first, unknown ones last; then by name and place.
-auto sort_key(const EtsTableLine& table, EtsSort sort) {
-    const auto number = sort == EtsSort::kMemory ? table.memory_bytes
-                        : sort == EtsSort::kSize ? table.size
-                                                 : std::optional<std::uint64_t>(0);
-    return std::tuple(!number.has_value(), ~number.value_or(0), table.name.value_or(""),
-                      table.index);
-}
+constexpr auto kEtsFields = std::to_array<Field<EtsTableLine>>({
+    field<&EtsTableLine::id>({.name = "id",
+                              .title = "ID",
+                              .sentence = "Its reference; absent where the dump does not tell it"}),
+    field<&EtsTableLine::name>({.name = "name",
+                                .title = "NAME",
+                                .kind = ColumnKind::kTextOfAll,
+                                .shrinks = true,
+                                .sentence = "An atom as Erlang prints it"}),
+    field<&EtsTableLine::named_table>(
+        {.name = "named_table", .title = "", .kind = ColumnKind::kFlag}),
+    field<&EtsTableLine::type>({.name = "type", .title = "TYPE", .kind = ColumnKind::kTextOfAll}),
+    field<&EtsTableLine::owner>({.name = "owner", .title = "OWNER", .sentence = "A pid"}),
+    field<&EtsTableLine::owner_name>(
+        {.name = "owner_name", .title = "", .sentence = "The owner's registered name"}),
+    field<&EtsTableLine::owner_display_name>(
+        {.name = "owner_display_name",
+         .title = "OWNER NAME",
+         .shrinks = true,
+         .derived = true,
+         .sentence = "What tables call the owner: its registered name, label or initial call"}),
+    field<&EtsTableLine::heir>({.name = "heir", .title = "", .sentence = "A pid, or none"}),
+    field<&EtsTableLine::keypos>({.name = "keypos", .title = "", .kind = ColumnKind::kSpan}),
+    field<&EtsTableLine::protection>(
+        {.name = "protection", .title = "PROTECTION", .kind = ColumnKind::kTextOfAll}),
+    field<&EtsTableLine::size>({.name = "size",
+                                .title = "ROWS",
+                                .kind = ColumnKind::kCount,
+                                .also = "rows",
+                                .sentence = "Rows, as ets:info/2 counts them"}),
+    field<&EtsTableLine::memory_words>(
+        {.name = "memory_words",
+         .title = "",
+         .kind = ColumnKind::kCount,
+         .sentence = "As the item memory of ets:info/2: bytes as words, rounded up",
+         .exported = false}),
+    field<&EtsTableLine::memory_bytes>(
+        {.name = "memory_bytes", .title = "MEMORY", .kind = ColumnKind::kBytes, .also = "memory"}),
+    field<&EtsTableLine::read_concurrency>(
+        {.name = "read_concurrency", .title = "", .kind = ColumnKind::kFlag}),
+    field<&EtsTableLine::write_concurrency>(
+        {.name = "write_concurrency", .title = "", .kind = ColumnKind::kTextOfAll}),
+    field<&EtsTableLine::decentralized_counters>(
+        {.name = "decentralized_counters", .title = "", .kind = ColumnKind::kFlag}),
+    field<&EtsTableLine::compressed>(
+        {.name = "compressed", .title = "", .kind = ColumnKind::kFlag}),
+    field<&EtsTableLine::fixed>({.name = "fixed", .title = "", .kind = ColumnKind::kFlag}),
+    field<&EtsTableLine::ca_tree>(
+        {.name = "ca_tree",
+         .title = "",
+         .kind = ColumnKind::kFlag,
+         .sentence = "Whether an ordered_set is kept as a contention adapting tree"}),
+    computed<EtsTableLine>({.name = "options",
+                            .title = "OPTIONS",
+                            .shrinks = true,
+                            .exported = false,
+                            .in_json = false},
+                           options_cell),
+});
+constexpr auto kEtsColumns = columns_of(kEtsFields);
 
 }  // namespace
 
-Result<EtsFilter> parse_ets_filter(std::string_view argument) {
-    const auto equals = argument.find('=');
-    const auto name = argument.substr(0, equals);
-    const bool names_a_field =
-        equals != std::string_view::npos && !name.empty() &&
-        std::ranges::all_of(name, [](char c) { return (c >= 'a' && c <= 'z') || c == '_'; });
-    if (!names_a_field) {
-        return EtsFilter{EtsField::kAny, std::string(argument)};
-    }
-    const auto* field = std::ranges::find(kFields, name, &Field::first);
-    if (field == kFields.end()) {
-        return unknown("field", name, kFields);
-    }
-    return EtsFilter{field->second, std::string(argument.substr(equals + 1))};
+std::span<const Column> ets_columns() {
+    return kEtsColumns;
 }
 
-Result<EtsSort> parse_ets_sort(std::string_view name) {
-    const auto* order = std::ranges::find(kOrders, name, &Order::first);
-    return order == kOrders.end() ? unknown("sort order", name, kOrders)
-                                  : Result<EtsSort>(order->second);
+Row ets_table_row(const EtsTableLine& table) {
+    return row_of(kEtsFields, table);
+}
+
+EtsTableLine ets_table_of(const Row& row) {
+    return thing_of(kEtsFields, row);
+}
+
+EtsTableLine ets_table_of(const CellOf& cell_of) {
+    return thing_of(kEtsFields, cell_of);
 }
 
 Result<std::vector<EtsTableLine>> ets_tables(Dump& dump) {
     std::vector<EtsTableLine> tables;
     if (is_of_crash_dump(dump)) {
         ASSIGN_OR_RETURN(tables, ets_tables_of_sections(dump));
-        RETURN_IF_ERROR(name_owners(dump, tables));
-        return tables;
+        return completed(dump, std::move(tables));
     }
     if (dump.trailer().ets_tables_offset_size() == 0) {
         return fail(ErrorCode::kNotFound,
@@ -247,41 +266,18 @@ Result<std::vector<EtsTableLine>> ets_tables(Dump& dump) {
             tables.back().index = tables.size() - 1;
         }
     }
-    RETURN_IF_ERROR(name_owners(dump, tables));
-    return tables;
+    return completed(dump, std::move(tables));
 }
 
-Result<EtsListing> list_ets_tables(Dump& dump, const EtsQuery& query) {
-    ASSIGN_OR_RETURN(auto tables, ets_tables(dump));
-    EtsListing listing;
-    listing.total = tables.size();
-    // Of no table in a truncated text nothing is known, either.
-    if (!tables.empty() || !dump.capture().has_cut_off()) {
-        listing.memory_bytes = 0;
-    }
+Result<RowList> list_ets_tables(Dump& dump, const std::string& /*file*/, const RowQuery& query) {
+    ASSIGN_OR_RETURN(auto list, RowList::make(kEtsColumns, query));
+    ASSIGN_OR_RETURN(const auto tables, ets_tables(dump));
     for (const auto& table : tables) {
-        listing.memory_bytes = listing.memory_bytes && table.memory_bytes
-                                   ? std::optional(*listing.memory_bytes + *table.memory_bytes)
-                                   : std::nullopt;
+        list.add(ets_table_row(table));
     }
-    if (!query.filters.empty()) {
-        RETURN_IF_ERROR(show_owners(dump, tables));
-    }
-    std::erase_if(tables, [&](const EtsTableLine& table) {
-        return !std::ranges::all_of(
-            query.filters, [&](const EtsFilter& filter) { return matches(table, filter); });
-    });
-    listing.matching = tables.size();
-    std::ranges::sort(tables, {},
-                      [&](const EtsTableLine& table) { return sort_key(table, query.sort); });
-    if (query.limit != 0 && tables.size() > query.limit) {
-        tables.resize(query.limit);
-    }
-    if (query.filters.empty() && query.names) {
-        RETURN_IF_ERROR(show_owners(dump, tables));
-    }
-    listing.tables = std::move(tables);
-    return listing;
+    RETURN_IF_ERROR(name_processes(dump, list, column_place(kEtsColumns, "owner"),
+                                   column_place(kEtsColumns, "owner_display_name")));
+    return list;
 }
 
 }  // namespace beamdump::query

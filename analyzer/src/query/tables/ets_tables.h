@@ -1,6 +1,8 @@
 #pragma once
 
 #include "query/node/dump_facts.h"
+#include "query/rows/fields.h"
+#include "query/rows/row_list.h"
 
 #include <libdump/base/error.h>
 
@@ -21,12 +23,13 @@ struct EtsTableLine {
     std::optional<std::string> type;        ///< set, bag, duplicate_bag, ordered_set
     std::optional<std::string> owner;       ///< a pid
     std::optional<std::string> owner_name;  ///< its registered name
-    /// What tables call it (shown_name()); of list_ets_tables() only.
+    /// What tables call it (shown_name()); of those that list_ets_tables() lists only.
     std::optional<std::string> owner_display_name;
     std::optional<std::string> heir;  ///< a pid, or none
     std::optional<std::uint64_t> keypos;
-    std::optional<std::string> protection;  ///< private, protected, public
-    std::optional<std::uint64_t> size;      ///< rows
+    std::optional<std::string> protection;      ///< private, protected, public
+    std::optional<std::uint64_t> size;          ///< rows
+    std::optional<std::uint64_t> memory_words;  ///< of memory_bytes, rounded up
     std::optional<std::uint64_t> memory_bytes;
     std::optional<bool> read_concurrency;
     std::optional<std::string> write_concurrency;  ///< true, false, auto
@@ -36,42 +39,24 @@ struct EtsTableLine {
     std::optional<bool> ca_tree;  ///< of an ordered_set: a contention adapting tree
 };
 
-enum class EtsSort : std::uint8_t { kMemory, kSize, kName };
-
-/// What a filter's text is searched for in.
-enum class EtsField : std::uint8_t { kAny, kId, kName, kOwner, kType, kProtection };
-
-/// Keeps tables where the field (as shown) contains the text.
-struct EtsFilter {
-    EtsField field = EtsField::kAny;
-    std::string text;
-};
-
-/// `text`, which is searched for in all fields, or `field=text`. kUsage: there is no such field.
-Result<EtsFilter> parse_ets_filter(std::string_view argument);
-
-/// memory, size or name. kUsage.
-Result<EtsSort> parse_ets_sort(std::string_view name);
-
-struct EtsQuery {
-    EtsSort sort = EtsSort::kMemory;
-    std::vector<EtsFilter> filters;  ///< all must hold
-    std::uint64_t limit = 20;        ///< 0: all
-    bool names = true;               ///< what tables call the owners
-};
-
-/// The tables asked for, in order.
-struct EtsListing {
-    std::vector<EtsTableLine> tables;
-    std::uint64_t total = 0;  ///< in the dump
-    std::uint64_t matching = 0;
-    std::optional<std::uint64_t> memory_bytes;  ///< of all tables of the dump, where known of each
-};
-
 /// All tables of a dump, in its order: from its records, or from the sections of a crash dump.
 /// kNotFound, with the reason: the dump has none of either.
 Result<std::vector<EtsTableLine>> ets_tables(Dump& dump);
 
-Result<EtsListing> list_ets_tables(Dump& dump, const EtsQuery& query);
+/// The columns of list_ets_tables().
+std::span<const Column> ets_columns();
+/// Those that a list shows, and what it is sorted by, unless others are asked for.
+inline constexpr std::string_view kShownEtsColumns =
+    "name,type,size,memory_bytes,protection,owner,owner_display_name,id,options";
+inline constexpr std::string_view kEtsSort = "memory_bytes,name";
+
+/// All tables of a dump as rows. kNotFound as above.
+Result<RowList> list_ets_tables(Dump& dump, const std::string& file, const RowQuery& query);
+
+/// The cells of a table in these columns.
+Row ets_table_row(const EtsTableLine& table);
+/// The table that has these cells.
+EtsTableLine ets_table_of(const Row& row);
+EtsTableLine ets_table_of(const CellOf& cell_of);
 
 }  // namespace beamdump::query

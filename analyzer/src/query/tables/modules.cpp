@@ -1,8 +1,6 @@
 #include "query/tables/modules.h"
 
-#include "query/node/choice.h"
 #include "query/tables/applications.h"
-#include "query/tables/first_items.h"
 #include "query/tables/module_sections.h"
 #include "query/tables/module_version.h"
 
@@ -11,22 +9,14 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
-#include <functional>
 #include <map>
 #include <set>
-#include <tuple>
 #include <utility>
 
 namespace beamdump::query {
 
 namespace {
-
-constexpr std::array<Named<ModuleSort>, 4> kModuleSorts = {{{"code", ModuleSort::kCode},
-                                                            {"literals", ModuleSort::kLiterals},
-                                                            {"functions", ModuleSort::kFunctions},
-                                                            {"name", ModuleSort::kName}}};
 
 std::optional<std::string> instance_text(records::ModuleInstance instance) {
     switch (instance) {
@@ -90,28 +80,6 @@ ModuleLine line_of(Dump& dump, const records::Module& module, ModuleVersions* ve
     return line;
 }
 
-bool module_before(ModuleSort sort, const ModuleLine& a, const ModuleLine& b) {
-    const auto by = [&](const auto& of_a, const auto& of_b) {
-        return of_a != of_b ? of_a > of_b
-                            : std::tie(a.name, a.code_start) < std::tie(b.name, b.code_start);
-    };
-    switch (sort) {
-        case ModuleSort::kCode:
-            return by(a.code_bytes, b.code_bytes);
-        case ModuleSort::kLiterals:
-            return by(a.literal_bytes, b.literal_bytes);
-        case ModuleSort::kFunctions:
-            return by(a.functions, b.functions);
-        case ModuleSort::kName:
-            break;
-    }
-    return std::tie(a.name, a.code_start) < std::tie(b.name, b.code_start);
-}
-
-void add_to(std::optional<std::uint64_t>& sum, const std::optional<std::uint64_t>& part) {
-    sum = sum && part ? std::optional(*sum + *part) : std::nullopt;
-}
-
 /// Looks for the code of old instances on all stacks.
 Result<ProcessesRead> find_users(Dump& dump, const ModulesOptions& options,
                                  std::map<std::uint64_t, OldCode>& old_code) {
@@ -145,66 +113,86 @@ Result<ProcessesRead> find_users(Dump& dump, const ModulesOptions& options,
         });
 }
 
-}  // namespace
-
-Result<ModuleSort> parse_module_sort(std::string_view name) {
-    return parse_choice("sort order", name, kModuleSorts);
+/// As its directory is named: kernel-8.5.4.
+Cell application_directory(const ModuleLine& line) {
+    if (!line.application || !line.application_version) {
+        return cell(line.application);
+    }
+    return fmt::format("{}-{}", *line.application, *line.application_version);
 }
 
-Result<ModuleReport> module_report(Dump& dump, const std::string& file,
-                                   const ModulesOptions& options) {
-    ModuleReport report;
-    report.dump = dump_facts(dump, file);
-    report.code_bytes = report.literal_bytes = 0;
-    FirstItems<ModuleLine, std::function<bool(const ModuleLine&, const ModuleLine&)>> first(
-        options.limit, [sort = options.sort](const ModuleLine& a, const ModuleLine& b) {
-            return module_before(sort, a, b);
-        });
-    bool sort_told = options.sort == ModuleSort::kName;
-    const auto cannot_sort = [&]() -> Result<void> {
-        if (sort_told || report.matching == 0 || options.sort == ModuleSort::kCode) {
-            return {};
-        }
-        return fail(ErrorCode::kNotFound,
-                    fmt::format("modules cannot be sorted by {}: the dump does not tell it of any "
-                                "of them",
-                                options.sort == ModuleSort::kLiterals ? "literals" : "functions"));
-    };
-    const auto add = [&](ModuleLine line) {
-        if (contains_all(line.name, options.filters)) {
-            ++report.matching;
-            sort_told = sort_told || (options.sort == ModuleSort::kLiterals ? line.literal_bytes
-                                                                            : line.functions)
-                                         .has_value();
-            add_to(report.code_bytes, line.code_bytes);
-            add_to(report.literal_bytes, line.literal_bytes);
-            first.add(std::move(line));
-            return true;
-        }
-        return false;
-    };
+constexpr auto kModuleFields = std::to_array<Field<ModuleLine>>({
+    field<&ModuleLine::name>({.name = "name",
+                              .title = "MODULE",
+                              .kind = ColumnKind::kTextOfAll,
+                              .shrinks = true,
+                              .also = "module"}),
+    field<&ModuleLine::instance>({.name = "instance",
+                                  .title = "INSTANCE",
+                                  .kind = ColumnKind::kTextOfAll,
+                                  .sentence = "on_load: its on_load function has not ended"}),
+    field<&ModuleLine::code_start>(
+        {.name = "code_start", .title = "", .kind = ColumnKind::kAddress}),
+    field<&ModuleLine::code_bytes>({.name = "code_bytes",
+                                    .title = "CODE",
+                                    .kind = ColumnKind::kBytes,
+                                    .also = "code",
+                                    .sentence = "As the VM counts it in memory(code)"}),
+    field<&ModuleLine::literal_bytes>({.name = "literal_bytes",
+                                       .title = "LITERALS",
+                                       .kind = ColumnKind::kBytes,
+                                       .also = "literals",
+                                       .sentence = "Of its literal area"}),
+    field<&ModuleLine::functions>(
+        {.name = "functions", .title = "FUNCTIONS", .kind = ColumnKind::kCount}),
+    field<&ModuleLine::md5>({.name = "md5",
+                             .title = "MD5",
+                             .kind = ColumnKind::kTextOfAll,
+                             .sentence = "module_info(md5), in hexadecimal digits"}),
+    field<&ModuleLine::version>({.name = "vsn",
+                                 .title = "VSN",
+                                 .kind = ColumnKind::kTextOfAll,
+                                 .shrinks = true,
+                                 .sentence = "The module's attribute vsn"}),
+    field<&ModuleLine::application>(
+        {.name = "application",
+         .title = "",
+         .sentence = "The loaded application whose resource file names the module"}),
+    field<&ModuleLine::application_version>({.name = "application_vsn", .title = ""}),
+    computed<ModuleLine>({.name = "application_directory",
+                          .title = "APPLICATION",
+                          .shrinks = true,
+                          .exported = false,
+                          .in_json = false},
+                         application_directory),
+});
+constexpr auto kModuleColumns = columns_of(kModuleFields);
+
+}  // namespace
+
+std::span<const Column> module_columns() {
+    return kModuleColumns;
+}
+
+ModuleLine module_of(const CellOf& cell_of) {
+    return thing_of(kModuleFields, cell_of);
+}
+
+Result<ModuleLines> module_lines(Dump& dump, const std::string& file,
+                                 const ModulesOptions& options) {
+    ModuleLines found;
     const auto versions = ModuleVersions::open(dump);
+    auto* const known_versions = versions ? versions->get() : nullptr;
     if (is_of_crash_dump(dump)) {
-        ASSIGN_OR_RETURN(auto lines,
-                         modules_of_sections(dump, file, versions ? versions->get() : nullptr));
-        for (ModuleLine& line : lines) {
-            const bool is_old = line.instance == "old";
-            ++report.total;
-            report.old += is_old ? 1 : 0;
-            if (is_old || !options.old) {
-                add(std::move(line));
-            }
-        }
+        ASSIGN_OR_RETURN(found.lines, modules_of_sections(dump, file, known_versions));
         // Those that stacks name are no list: how many are met depends on what is read.
-        if (lines.empty()) {
+        if (found.lines.empty()) {
             return fail(ErrorCode::kNotFound,
                         dump.capture().has_cut_off()
                             ? "the crash dump breaks off before its sections of modules"
                             : "the crash dump has no sections of modules");
         }
-        RETURN_IF_ERROR(cannot_sort());
-        report.modules = first.take();
-        return report;
+        return found;
     }
     ASSIGN_OR_RETURN(const auto* instances, dump.code().instances());
     // Of several records of one instance the last is valid.
@@ -215,36 +203,27 @@ Result<ModuleReport> module_report(Dump& dump, const std::string& file,
     }
     ModuleApplications applications;
     if (options.applications) {
-        if (auto found = module_applications(dump)) {
-            applications = std::move(*found);
-        } else if (found.error().code != ErrorCode::kNotFound) {
-            report.no_applications = std::move(found.error());
+        if (auto read = module_applications(dump)) {
+            applications = std::move(*read);
+        } else if (read.error().code != ErrorCode::kNotFound) {
+            found.no_applications = std::move(read.error());
         }
     }
     std::map<std::uint64_t, OldCode> old_code;
     for (const auto& [key, instance] : valid) {
-        const bool is_old = instance->instance == records::MODULE_INSTANCE_OLD;
-        ++report.total;
-        report.old += is_old ? 1 : 0;
-        if (options.old && !is_old) {
-            continue;
-        }
         auto module = dump.reader().message_at<records::Module>(instance->offset,
                                                                 format::RecordKind::kModule);
         if (!module) {
             return wrap("reading a module", std::move(module.error()));
         }
-        ModuleLine line =
-            line_of(dump, *module, versions ? versions->get() : nullptr, applications);
-        if (add(std::move(line)) && is_old) {
+        found.lines.push_back(line_of(dump, *module, known_versions, applications));
+        if (instance->instance == records::MODULE_INSTANCE_OLD) {
             old_code[instance->code_start] = {instance->code_start, instance->code_end, 0, {}};
         }
     }
-    RETURN_IF_ERROR(cannot_sort());
-    report.modules = first.take();
     if (options.users) {
-        ASSIGN_OR_RETURN(report.read, find_users(dump, options, old_code));
-        for (ModuleLine& line : report.modules) {
+        ASSIGN_OR_RETURN(found.read, find_users(dump, options, old_code));
+        for (ModuleLine& line : found.lines) {
             if (const auto code = old_code.find(line.code_start.value_or(0));
                 code != old_code.end() && line.instance == "old") {
                 line.user_count = code->second.count;
@@ -252,7 +231,23 @@ Result<ModuleReport> module_report(Dump& dump, const std::string& file,
             }
         }
     }
-    return report;
+    return found;
+}
+
+Result<ModuleList> list_modules(Dump& dump, const std::string& file, const RowQuery& query,
+                                const ModulesOptions& options) {
+    ASSIGN_OR_RETURN(auto list, RowList::make(kModuleColumns, query));
+    ASSIGN_OR_RETURN(auto found, module_lines(dump, file, options));
+    ModuleList answer{std::move(list), 0, {}, std::move(found.no_applications), found.read};
+    for (ModuleLine& line : found.lines) {
+        answer.old += line.instance == "old" ? 1 : 0;
+        Row row = row_of(kModuleFields, line);
+        if (line.user_count && answer.list.passes(row)) {
+            answer.used.push_back(std::move(line));
+        }
+        answer.list.add(std::move(row));
+    }
+    return answer;
 }
 
 }  // namespace beamdump::query

@@ -2,6 +2,8 @@
 
 #include "query/node/dump_facts.h"
 #include "query/process/every_process.h"
+#include "query/rows/fields.h"
+#include "query/rows/row_list.h"
 
 #include <libdump/base/error.h>
 
@@ -13,20 +15,12 @@
 
 namespace beamdump::query {
 
-enum class ModuleSort : std::uint8_t { kCode, kLiterals, kFunctions, kName };
-
-/// code, literals, functions or name. kUsage.
-Result<ModuleSort> parse_module_sort(std::string_view name);
-
+/// What is read beside the modules themselves.
 struct ModulesOptions {
-    ModuleSort sort = ModuleSort::kCode;
-    std::vector<std::string> filters;  ///< texts that a name must contain
-    std::uint64_t limit = 20;          ///< 0: all
-    bool old = false;                  ///< only old instances
-    bool users = false;                ///< find the processes that run old code
-    bool sensitive = false;            ///< ... also those flagged sensitive
-    bool applications = true;          ///< find the applications that they belong to
-    ReadProgress progress = {};        ///< of looking for users
+    bool users = false;          ///< find the processes that run old code
+    bool sensitive = false;      ///< ... also those flagged sensitive
+    bool applications = true;    ///< find the applications that they belong to
+    ReadProgress progress = {};  ///< of looking for users
     /// Users are looked for among these rows of the index of processes only.
     std::optional<std::vector<std::uint64_t>> rows = {};
 };
@@ -53,23 +47,40 @@ struct ModuleLine {
 /// Pids that are listed of the users of one instance.
 inline constexpr std::size_t kMaxListedUsers = 20;
 
-struct ModuleReport {
-    DumpFacts dump;
-    std::uint64_t total = 0;
-    std::uint64_t matching = 0;
-    std::uint64_t old = 0;  ///< instances
-    /// Sums over the instances that match; nothing where one of them is not known.
-    std::optional<std::uint64_t> code_bytes;
-    std::optional<std::uint64_t> literal_bytes;
-    std::vector<ModuleLine> modules;
+struct ModuleLines {
+    std::vector<ModuleLine> lines;
     /// Why applications are missing, though the dump has rows of their table.
     std::optional<Error> no_applications;
     std::optional<ProcessesRead> read;  ///< where users were asked for
 };
 
 /// Reads the record of each module instance (some hundred bytes each), the rows of ac_tab, and, for
-/// users, all stacks. kNotFound of a crash dump without sections of modules.
-Result<ModuleReport> module_report(Dump& dump, const std::string& file,
-                                   const ModulesOptions& options);
+/// users, all stacks. In the order of addresses, or of a crash dump's sections. kNotFound of a
+/// crash dump without sections of modules.
+Result<ModuleLines> module_lines(Dump& dump, const std::string& file,
+                                 const ModulesOptions& options);
+
+/// The columns of list_modules().
+std::span<const Column> module_columns();
+/// Those that a list shows, and what it is sorted by, unless others are asked for.
+inline constexpr std::string_view kShownModuleColumns =
+    "name,instance,code_bytes,literal_bytes,functions,application_directory,vsn,md5";
+inline constexpr std::string_view kModuleSort = "code_bytes,name";
+
+struct ModuleList {
+    RowList list;
+    std::uint64_t old = 0;  ///< instances, of all
+    /// Where users were asked for: instances of old code that pass, with who runs them.
+    std::vector<ModuleLine> used;
+    std::optional<Error> no_applications;
+    std::optional<ProcessesRead> read;
+};
+
+/// All instances as rows. Errors as of module_lines().
+Result<ModuleList> list_modules(Dump& dump, const std::string& file, const RowQuery& query,
+                                const ModulesOptions& options);
+
+/// The module that has these cells.
+ModuleLine module_of(const CellOf& cell_of);
 
 }  // namespace beamdump::query

@@ -4,10 +4,12 @@
 #include "query/activity/schedulers.h"
 #include "query/activity/sockets.h"
 #include "query/activity/timers.h"
+#include "query/memory/allocators.h"
+#include "query/tables/ets_tables.h"
+#include "query/tables/modules.h"
 
 #include <algorithm>
 #include <array>
-#include <iterator>
 #include <vector>
 
 namespace beamdump::query {
@@ -64,46 +66,11 @@ constexpr std::array kFinding = {text("id"), text("sentence"), text("command")};
 constexpr std::array kFindingLeftOut = {text("id"), text("reason")};
 constexpr std::array kMemory = {text("category"), count("bytes")};
 constexpr std::array kResident = {text("name"), count("bytes"), count("blocks")};
-constexpr std::array kAllocator = {text("name"),
-                                   count("instances"),
-                                   count("carriers"),
-                                   count("carrier_bytes"),
-                                   count("single_block_carriers"),
-                                   count("single_block_bytes"),
-                                   count("pooled_carriers"),
-                                   count("pooled_bytes"),
-                                   count("mseg_bytes"),
-                                   count("blocks"),
-                                   count("block_bytes"),
-                                   count("free_bytes"),
-                                   count("utilisation"),
-                                   count("resident_bytes")};
 constexpr std::array kGroup = {text("group_by"), text("name"),        count("count"),
                                count("memory"),  count("reductions"), count("message_queue_len"),
                                text("largest")};
 constexpr std::array kAtomGroup = {text("pattern"), count("count"), count("bytes"), text("newest"),
                                    count("newest_index")};
-constexpr std::array kModule = {
-    text("name"),           text("instance"),       text("code_start"), count("code_bytes"),
-    count("literal_bytes"), count("functions"),     text("md5"),        text("vsn"),
-    text("application"),    text("application_vsn")};
-constexpr std::array kEtsTable = {text("id"),
-                                  text("name"),
-                                  flag("named_table"),
-                                  text("type"),
-                                  text("owner"),
-                                  text("owner_name"),
-                                  text("heir"),
-                                  count("keypos"),
-                                  text("protection"),
-                                  count("size"),
-                                  count("memory_bytes"),
-                                  flag("read_concurrency"),
-                                  text("write_concurrency"),
-                                  flag("decentralized_counters"),
-                                  flag("compressed"),
-                                  flag("fixed"),
-                                  flag("ca_tree")};
 constexpr std::array kProcess = {text("pid"),
                                  text("registered_name"),
                                  text("initial_call"),
@@ -129,16 +96,9 @@ constexpr std::array kAtom = {count("number"), text("text"), count("bytes")};
 constexpr std::array kEnd = {text("detail"), count("item_limit"), count("processes_read"),
                              count("processes_inconsistent"), count("processes_sensitive")};
 
-/// The columns of a list that are not derived.
-std::vector<Column> without_derived(std::span<const Column> columns) {
-    std::vector<Column> kept;
-    std::ranges::remove_copy_if(columns, std::back_inserter(kept), &Column::derived);
-    return kept;
-}
-
 /// Columns of a list in which `kind` says something else than in lines.
 std::vector<Column> with_kind_as(std::span<const Column> columns, std::string_view name) {
-    auto renamed = without_derived(columns);
+    auto renamed = exported_columns(columns);
     std::ranges::find(renamed, "kind", &Column::name)->name = name;
     return renamed;
 }
@@ -155,11 +115,8 @@ BEAMDUMP_KIND(finding_kind, "finding", "findings", kFinding)
 BEAMDUMP_KIND(finding_left_out_kind, "finding_left_out", "findings_left_out", kFindingLeftOut)
 BEAMDUMP_KIND(memory_kind, "memory", "memory", kMemory)
 BEAMDUMP_KIND(resident_kind, "resident", "resident", kResident)
-BEAMDUMP_KIND(allocator_kind, "allocator", "allocators", kAllocator)
 BEAMDUMP_KIND(group_kind, "group", "groups", kGroup)
 BEAMDUMP_KIND(atom_group_kind, "atom_group", "atom_groups", kAtomGroup)
-BEAMDUMP_KIND(module_kind, "module", "modules", kModule)
-BEAMDUMP_KIND(ets_table_kind, "ets_table", "ets_tables", kEtsTable)
 BEAMDUMP_KIND(process_kind, "process", "processes", kProcess)
 BEAMDUMP_KIND(binary_kind, "binary", "binaries", kBinary)
 BEAMDUMP_KIND(parent_kind, "parent", "parents", kParent)
@@ -172,14 +129,32 @@ BEAMDUMP_KIND(atom_kind, "atom", "atoms", kAtom)
 BEAMDUMP_KIND(end_kind, "end", "exports", kEnd)
 #undef BEAMDUMP_KIND
 
+const ThingKind& allocator_kind() {
+    static const auto kColumns = exported_columns(allocator_columns());
+    static const ThingKind kKind{"allocator", "allocators", kColumns};
+    return kKind;
+}
+
+const ThingKind& module_kind() {
+    static const auto kColumns = exported_columns(module_columns());
+    static const ThingKind kKind{"module", "modules", kColumns};
+    return kKind;
+}
+
+const ThingKind& ets_table_kind() {
+    static const auto kColumns = exported_columns(ets_columns());
+    static const ThingKind kKind{"ets_table", "ets_tables", kColumns};
+    return kKind;
+}
+
 const ThingKind& port_kind() {
-    static const auto kColumns = without_derived(port_columns());
+    static const auto kColumns = exported_columns(port_columns());
     static const ThingKind kKind{"port", "ports", kColumns};
     return kKind;
 }
 
 const ThingKind& socket_kind() {
-    static const auto kColumns = without_derived(socket_columns());
+    static const auto kColumns = exported_columns(socket_columns());
     static const ThingKind kKind{"socket", "sockets", kColumns};
     return kKind;
 }

@@ -61,15 +61,15 @@ class Things {
     Result<std::optional<ProcessesRead>> visit() {
         RETURN_IF_ERROR(facts());
         RETURN_IF_ERROR(findings());
-        RETURN_IF_ERROR(allocator_sums());
+        RETURN_IF_ERROR(listed(allocator_kind(), list_allocators, kAllocatorSort));
         RETURN_IF_ERROR(groups());
         RETURN_IF_ERROR(atom_groups());
-        RETURN_IF_ERROR(modules());
+        RETURN_IF_ERROR(listed(module_kind(), module_rows, kModuleSort));
         RETURN_IF_ERROR(listed(port_kind(), list_ports, "queue"));
         RETURN_IF_ERROR(listed(socket_kind(), list_sockets, "receive_queue"));
         RETURN_IF_ERROR(listed(timer_kind(), list_timers, "left_ms"));
         RETURN_IF_ERROR(listed(scheduler_kind(), list_schedulers, "queue"));
-        RETURN_IF_ERROR(ets());
+        RETURN_IF_ERROR(listed(ets_table_kind(), list_ets_tables, kEtsSort));
         if (options_.detail != Detail::kFacts) {
             RETURN_IF_ERROR(processes());
         }
@@ -162,24 +162,6 @@ class Things {
         return {};
     }
 
-    Result<void> allocator_sums() {
-        ASSIGN_OR_RETURN(const auto answer, if_there(allocators(dump_, file_, {})));
-        if (!answer) {
-            return {};
-        }
-        RETURN_IF_ERROR(begin(allocator_kind()));
-        for (const auto& line : answer->lines) {
-            RETURN_IF_ERROR(visitor_.thing(
-                allocator_kind(),
-                {cell(line.name), cell(line.instances), cell(line.carriers),
-                 cell(line.carrier_bytes), cell(line.single_block_carriers),
-                 cell(line.single_block_bytes), cell(line.pooled_carriers), cell(line.pooled_bytes),
-                 cell(line.mseg_bytes), cell(line.blocks), cell(line.block_bytes),
-                 cell(line.free_bytes()), cell(line.utilisation()), cell(line.resident_bytes)}));
-        }
-        return {};
-    }
-
     Result<void> groups() {
         RETURN_IF_ERROR(begin(group_kind()));
         for (const GroupBy by : {GroupBy::kInitialCall, GroupBy::kCurrentFunction, GroupBy::kStatus,
@@ -223,27 +205,12 @@ class Things {
         return is_of_crash_dump(dump_) ? Cell() : cell(std::uint64_t{index});
     }
 
-    Result<void> modules() {
-        ModulesOptions modules;
-        modules.limit = options_.limit;
-        ASSIGN_OR_RETURN(const auto answer, if_there(module_report(dump_, file_, modules)));
-        if (!answer) {
-            return {};
+    static Result<RowList> module_rows(Dump& dump, const std::string& file, const RowQuery& query) {
+        ASSIGN_OR_RETURN(auto modules, list_modules(dump, file, query, {}));
+        if (modules.no_applications) {
+            return std::unexpected(std::move(*modules.no_applications));
         }
-        if (answer->no_applications) {
-            return std::unexpected(*answer->no_applications);
-        }
-        RETURN_IF_ERROR(begin(module_kind(), answer->total));
-        for (const auto& line : answer->modules) {
-            RETURN_IF_ERROR(visitor_.thing(
-                module_kind(),
-                {cell(line.name), cell(line.instance),
-                 line.code_start ? cell(fmt::format("{:#x}", *line.code_start)) : Cell(),
-                 cell(line.code_bytes), cell(line.literal_bytes), cell(line.functions),
-                 cell(line.md5), cell(line.version), cell(line.application),
-                 cell(line.application_version)}));
-        }
-        return {};
+        return std::move(modules.list);
     }
 
     using List = Result<RowList> (*)(Dump& dump, const std::string& file, const RowQuery& query);
@@ -256,13 +223,15 @@ class Things {
             return {};
         }
         RETURN_IF_ERROR(begin(kind, known(answer->total())));
-        for (Row& row : answer->take()) {
-            for (std::size_t column = answer->columns().size(); column-- > 0;) {
-                if (answer->columns()[column].derived) {
-                    row.erase(row.begin() + static_cast<std::ptrdiff_t>(column));
+        for (const Row& row : answer->take()) {
+            Row cells;
+            for (std::size_t column = 0; column < row.size(); ++column) {
+                const Column& of = answer->columns()[column];
+                if (is_exported(of)) {
+                    cells.push_back(exported_cell(of, row[column]));
                 }
             }
-            RETURN_IF_ERROR(visitor_.thing(kind, row));
+            RETURN_IF_ERROR(visitor_.thing(kind, cells));
         }
         return {};
     }
@@ -286,28 +255,6 @@ class Things {
         return {};
     }
 
-    Result<void> ets() {
-        EtsQuery query;
-        query.limit = options_.limit;
-        query.names = false;
-        ASSIGN_OR_RETURN(const auto answer, if_there(list_ets_tables(dump_, query)));
-        if (!answer) {
-            return {};
-        }
-        RETURN_IF_ERROR(begin(ets_table_kind(), known(answer->total)));
-        for (const auto& line : answer->tables) {
-            RETURN_IF_ERROR(visitor_.thing(
-                ets_table_kind(),
-                {cell(line.id), cell(line.name), cell(line.named_table), cell(line.type),
-                 cell(line.owner), cell(line.owner_name), cell(line.heir), cell(line.keypos),
-                 cell(line.protection), cell(line.size), cell(line.memory_bytes),
-                 cell(line.read_concurrency), cell(line.write_concurrency),
-                 cell(line.decentralized_counters), cell(line.compressed), cell(line.fixed),
-                 cell(line.ca_tree)}));
-        }
-        return {};
-    }
-
     Result<void> processes() {
         if (options_.limit != 0) {
             chosen_.emplace();
@@ -320,7 +267,7 @@ class Things {
 
     Result<void> processes_by(ProcessSort sort) {
         ProcessQuery query;
-        query.sort = sort;
+        query.sort.by = sort;
         query.limit = options_.limit;
         ASSIGN_OR_RETURN(auto listing, ProcessListing::select(dump_, query));
         for (;;) {

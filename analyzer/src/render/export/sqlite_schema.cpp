@@ -9,7 +9,7 @@ namespace beamdump::render {
 namespace {
 
 std::string_view type_of(const query::Column& column) {
-    return column.kind == query::ColumnKind::kText ? "TEXT" : "INTEGER";
+    return query::is_text(column.kind) ? "TEXT" : "INTEGER";
 }
 
 std::string table(const query::ThingKind& kind) {

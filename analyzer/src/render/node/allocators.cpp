@@ -9,44 +9,7 @@
 namespace beamdump::render {
 namespace {
 
-using query::AllocatorLine;
-
-std::string optional_bytes(const std::optional<std::uint64_t>& bytes) {
-    return bytes ? bytes_text(*bytes) : "?";
-}
-
-void print_lines(Output& output, const query::Allocators& answer, const Marks& marks) {
-    Table table({{"ALLOCATOR"},
-                 {"CARRIERS", Align::kRight},
-                 {"BYTES", Align::kRight},
-                 {"RESIDENT", Align::kRight},
-                 {"BLOCKS", Align::kRight},
-                 {"BYTES", Align::kRight},
-                 {"USED", Align::kRight},
-                 {"POOLED", Align::kRight}});
-    const auto add = [&](const AllocatorLine& line) {
-        const auto index = line.instance ? fmt::format("[{}]", *line.instance) : std::string();
-        table.add({one_line(line.name) + index, marks("carriers", count_text(line.carriers)),
-                   marks("carrier_bytes", bytes_text(line.carrier_bytes)),
-                   line.resident_bytes
-                       ? marks("allocators.resident_bytes", bytes_text(*line.resident_bytes))
-                       : std::string(line.instance ? "" : "?"),
-                   marks("blocks", count_text(line.blocks)),
-                   marks("block_bytes", bytes_text(line.block_bytes)),
-                   marks("utilisation", tenths_text(line.utilisation())),
-                   line.pooled_carriers == 0
-                       ? std::string()
-                       : marks("pooled_bytes", bytes_text(line.pooled_bytes))});
-    };
-    for (const auto& line : answer.lines) {
-        add(line);
-    }
-    if (answer.matching > 1) {
-        add(answer.total);
-    }
-    table.print(output);
-    print_rest(output, answer.lines.size(), answer.matching);
-}
+constexpr std::string_view kFreeValue = "allocators.free_blocks";
 
 void print_segments(Output& output, const query::Allocators& answer, const Marks& marks) {
     if (answer.cached_segments) {
@@ -68,7 +31,9 @@ void print_segments(Output& output, const query::Allocators& answer, const Marks
     if (answer.super_carrier_bytes) {
         output.print(
             "Super carrier: {} used of {}\n",
-            marks("super_carrier_used_bytes", optional_bytes(answer.super_carrier_used_bytes)),
+            marks("super_carrier_used_bytes", answer.super_carrier_used_bytes
+                                                  ? bytes_text(*answer.super_carrier_used_bytes)
+                                                  : "?"),
             marks("super_carrier_bytes", bytes_text(*answer.super_carrier_bytes)));
     }
 }
@@ -87,55 +52,92 @@ void print_fixed_sizes(Output& output, const query::Allocators& answer, const Ma
     table.print(output, "  ");
 }
 
-void write_members(JsonWriter& json, const AllocatorLine& line) {
-    json.member("name", line.name);
-    json.member("instance", line.instance);
-    json.member("instances", line.instances);
-    json.member("carriers", line.carriers);
-    json.member("carrier_bytes", line.carrier_bytes);
-    json.member("single_block_carriers", line.single_block_carriers);
-    json.member("single_block_bytes", line.single_block_bytes);
-    json.member("pooled_carriers", line.pooled_carriers);
-    json.member("pooled_bytes", line.pooled_bytes);
-    json.member("mseg_bytes", line.mseg_bytes);
-    json.member("blocks", line.blocks);
-    json.member("block_bytes", line.block_bytes);
-    json.member("free_bytes", line.free_bytes());
-    json.member("utilisation", line.utilisation());
-    json.member("resident_bytes", line.resident_bytes);
+void free_blocks_text(Output& output, const query::FreeBlockSums& sums, const Marks& marks) {
+    if (sums.carriers == 0) {
+        return;
+    }
+    const auto marked = [&marks](std::string text) { return marks(kFreeValue, std::move(text)); };
+    print_title(output, fmt::format("Free blocks by size, of {} of {} carriers with several blocks",
+                                    count_text(sums.read_carriers), count_text(sums.carriers)));
+    Table table({{"FROM", Align::kRight}, {"COUNT", Align::kRight}, {"BYTES", Align::kRight}});
+    for (const auto& size : sums.sizes) {
+        table.add({bytes_text(size.from_bytes), marked(count_text(size.count)),
+                   marked(bytes_text(size.bytes))});
+    }
+    if (sums.sizes.size() > 1) {
+        table.add({"total", marked(count_text(sums.count)), marked(bytes_text(sums.bytes))});
+    }
+    table.print(output, "  ");
+    if (sums.largest_bytes) {
+        output.print("  The largest has {}.\n", marked(bytes_text(*sums.largest_bytes)));
+    }
+    if (sums.changed_carriers != 0) {
+        output.print("  {} changed while being read.\n", counted(sums.changed_carriers, "carrier"));
+    }
+    if (sums.unreadable_carriers != 0) {
+        output.print("  {} could not be read, as parts were not in memory.\n",
+                     counted(sums.unreadable_carriers, "carrier"));
+    }
 }
+
+void free_blocks_json(JsonWriter& json, const query::FreeBlockSums& sums) {
+    json.begin_object("free_blocks");
+    json.member("carriers", sums.carriers);
+    json.member("carrier_bytes", sums.carrier_bytes);
+    json.member("read_carriers", sums.read_carriers);
+    json.member("read_carrier_bytes", sums.read_carrier_bytes);
+    json.member("changed_carriers", sums.changed_carriers);
+    json.member("unreadable_carriers", sums.unreadable_carriers);
+    json.member("count", sums.count);
+    json.member("bytes", sums.bytes);
+    json.member("largest_bytes", sums.largest_bytes);
+    write_objects(json, "sizes", sums.sizes, [&json](const query::FreeBlockClass& size) {
+        json.member("from_bytes", size.from_bytes);
+        json.member("count", size.count);
+        json.member("bytes", size.bytes);
+    });
+    json.end_object();
+}
+
+constexpr RowListTexts kAllocatorTexts = {.schema = "beamdump.allocators/1",
+                                          .member = "allocators",
+                                          .things = "allocators",
+                                          .bare_values = true};
+constexpr RowListTexts kCarrierTexts = {.schema = "beamdump.allocators/1",
+                                        .member = "carrier_list",
+                                        .things = "carriers",
+                                        .value = "allocators.carrier_list"};
 
 }  // namespace
 
-std::string tenths_text(const std::optional<std::uint64_t>& tenths) {
-    return tenths ? fmt::format("{}.{}%", *tenths / 10, *tenths % 10) : "";
-}
-
-void allocators_text(Output& output, const query::Allocators& answer) {
-    const Marks marks(answer.dump.layout);
-    print_layout_notice(output, answer.dump.layout);
+void allocators_text(Output& output, query::Allocators& answer, const query::DumpFacts& facts) {
+    RowListExtras extras;
+    extras.text_after = [&](Output& out) {
+        const Marks marks(facts.layout);
+        if (answer.free_blocks) {
+            free_blocks_text(out, *answer.free_blocks, marks);
+        }
+        print_segments(out, answer, marks);
+        print_fixed_sizes(out, answer, marks);
+    };
     if (answer.carriers) {
-        carriers_text(output, *answer.carriers, marks);
+        rows_text(output, *answer.carriers, facts, kCarrierTexts, extras);
     } else {
-        print_lines(output, answer, marks);
+        extras.total = answer.total;
+        rows_text(output, answer.lines, facts, kAllocatorTexts, extras);
     }
-    if (answer.free_blocks) {
-        free_blocks_text(output, *answer.free_blocks, marks);
-    }
-    print_segments(output, answer, marks);
-    print_fixed_sizes(output, answer, marks);
 }
 
-void allocators_json(Output& output, const query::Allocators& answer) {
-    JsonWriter json(output, "beamdump.allocators/1");
-    write_dump(json, "dump", answer.dump);
-    write_objects(json, "allocators", answer.lines,
-                  [&json](const AllocatorLine& line) { write_members(json, line); });
+void allocators_json(Output& output, query::Allocators& answer, const query::DumpFacts& facts) {
+    JsonWriter json(output, kAllocatorTexts.schema);
+    write_dump(json, "dump", facts);
+    row_array_json(json, answer.lines, kAllocatorTexts);
     json.begin_object("total");
-    write_members(json, answer.total);
+    row_members_json(json, query::allocator_columns(), answer.total);
     json.end_object();
     if (answer.carriers) {
-        carriers_json(json, *answer.carriers);
+        json.member("matching_carriers", answer.carriers->matching());
+        row_array_json(json, *answer.carriers, kCarrierTexts);
     }
     if (answer.free_blocks) {
         free_blocks_json(json, *answer.free_blocks);

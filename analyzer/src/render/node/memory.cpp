@@ -169,7 +169,7 @@ void print_kinds(Output& output, const query::ProcessGroups& kinds, const Marks&
     table.print(output, "  ");
 }
 
-void print_tables(Output& output, const query::DumpFacts& facts, const query::EtsListing& tables,
+void print_tables(Output& output, const query::DumpFacts& facts, const query::LargestTables& tables,
                   const Marks& marks) {
     Table table({{"NAME", Align::kLeft, true},
                  {"ROWS", Align::kRight},

@@ -6,6 +6,8 @@
 #include "render/shared/table.h"
 #include "render/shared/units.h"
 
+#include <libdump/term/pointer_text.h>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,6 +27,10 @@ std::string shown(const query::Column& column, const query::Cell& cell) {
                 return bytes_text(*number);
             case query::ColumnKind::kId:
                 return std::to_string(*number);
+            case query::ColumnKind::kTenths:
+                return tenths_text(*number);
+            case query::ColumnKind::kAddress:
+                return std::string(pointer_text(*number).view());
             default:
                 return count_text(*number);
         }
@@ -32,25 +38,41 @@ std::string shown(const query::Column& column, const query::Cell& cell) {
     if (const auto* text = std::get_if<std::string>(&cell)) {
         return one_line(*text);
     }
-    const bool may_be_none = column.kind == query::ColumnKind::kText ||
-                             column.kind == query::ColumnKind::kId ||
-                             column.kind == query::ColumnKind::kCountIfAny ||
-                             column.kind == query::ColumnKind::kBytesIfAny;
-    return may_be_none ? "" : "?";
+    return query::may_be_none(column.kind) ? "" : "?";
 }
 
-void write_cell(JsonWriter& json, std::string_view name, const query::Cell& cell) {
+void write_cell(JsonWriter& json, const query::Column& column, const query::Cell& cell) {
+    const auto exported = query::exported_cell(column, cell);
     std::visit(
         [&](const auto& value) {
             if constexpr (!std::is_same_v<std::decay_t<decltype(value)>, std::monostate>) {
-                json.member(name, value);
+                json.member(column.name, value);
             }
         },
-        cell);
+        exported);
 }
 
 bool is_number(const query::Column& column) {
-    return column.kind != query::ColumnKind::kText && column.kind != query::ColumnKind::kFlag;
+    return !query::is_text(column.kind) && column.kind != query::ColumnKind::kFlag;
+}
+
+/// In the head of the text.
+std::string title_text(const query::Column& column) {
+    std::string text(column.title.empty() ? column.name : column.title);
+    std::ranges::transform(text, text.begin(), [](char c) {
+        return c == '_' ? ' ' : c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+    });
+    return text;
+}
+
+Table::Column head_of(const query::Column& column, bool shrinks) {
+    return {title_text(column), is_number(column) ? Align::kRight : Align::kLeft, shrinks};
+}
+
+std::string marked_cell(const Marks& marks, const RowListTexts& texts, const query::Column& column,
+                        const query::Cell& cell) {
+    const auto value = fmt::format("{}.{}", texts.member, column.name);
+    return marks({value, texts.bare_values ? column.name : texts.value}, shown(column, cell));
 }
 
 /// Where the filters leave nothing.
@@ -60,6 +82,9 @@ void print_why_none(Output& output, const query::RowList& list, const query::Dum
         print_none(output, facts, list.total(), texts.things);
         if (const auto others = list.matching_in_other_case(); others != 0) {
             output.print("ignoring case, {} would match\n", count_text(others));
+        } else if (const auto anywhere = list.matching_anywhere(); anywhere != 0) {
+            output.print("= is for a whole value; ~ finds {} with it as a part\n",
+                         counted(anywhere, texts.things, texts.things));
         }
     }
 }
@@ -87,26 +112,16 @@ void row_groups_text(Output& output, query::RowList& list, const query::DumpFact
     const auto groups = list.take_groups(default_sort);
     const auto sums = summed_columns(groups);
     const Marks marks(facts.layout);
-    const auto title = [&](std::size_t column) {
-        const auto& of = list.columns()[column];
-        std::string text(of.title.empty() ? of.name : of.title);
-        std::ranges::transform(text, text.begin(), [](char c) {
-            return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
-        });
-        return text;
-    };
     const auto cell = [&](std::size_t column, const query::Cell& value) {
-        const auto& of = list.columns()[column];
-        return marks(fmt::format("{}.{}", texts.member, of.name), shown(of, value));
+        return marked_cell(marks, texts, list.columns()[column], value);
     };
     std::vector<Table::Column> head;
     for (const auto column : list.group_by()) {
-        head.push_back({title(column),
-                        is_number(list.columns()[column]) ? Align::kRight : Align::kLeft, true});
+        head.push_back(head_of(list.columns()[column], true));
     }
     head.push_back({"COUNT", Align::kRight});
     for (const auto column : sums) {
-        head.push_back({title(column), Align::kRight});
+        head.push_back({title_text(list.columns()[column]), Align::kRight});
     }
     Table table(std::move(head));
     for (const auto& group : groups) {
@@ -142,46 +157,42 @@ void row_groups_json(Output& output, query::RowList& list, const query::DumpFact
     if (query::known_total(facts, list.total())) {
         json.member("group_count", list.group_count());
     }
-    write_objects(
-        json, "groups", list.take_groups(default_sort), [&](const query::RowGroup& group) {
-            json.begin_object("values");
-            for (std::size_t at = 0; at < group.values.size(); ++at) {
-                write_cell(json, list.columns()[list.group_by()[at]].name, group.values[at]);
-            }
-            json.end_object();
-            json.member("count", group.count);
-            json.begin_object("sums");
-            for (std::size_t at = 0; at < group.sums.size(); ++at) {
-                write_cell(json, list.columns()[at].name, group.sums[at]);
-            }
-            json.end_object();
-        });
+    write_objects(json, "groups", list.take_groups(default_sort),
+                  [&](const query::RowGroup& group) {
+                      json.begin_object("values");
+                      for (std::size_t at = 0; at < group.values.size(); ++at) {
+                          write_cell(json, list.columns()[list.group_by()[at]], group.values[at]);
+                      }
+                      json.end_object();
+                      json.member("count", group.count);
+                      json.begin_object("sums");
+                      for (std::size_t at = 0; at < group.sums.size(); ++at) {
+                          write_cell(json, list.columns()[at], group.sums[at]);
+                      }
+                      json.end_object();
+                  });
     json.finish();
 }
 
-void rows_text(Output& output, query::RowList& list, const query::DumpFacts& facts,
-               const RowListTexts& texts) {
-    print_layout_notice(output, facts.layout);
+void row_table_text(Output& output, query::RowList& list, const query::DumpFacts& facts,
+                    const RowListTexts& texts, const RowListExtras& extras) {
     std::vector<Table::Column> head;
-    for (const auto& column : list.columns()) {
-        if (!column.title.empty()) {
-            head.push_back({std::string(column.title),
-                            is_number(column) ? Align::kRight : Align::kLeft, column.shrinks});
-        }
+    for (const auto column : list.shown()) {
+        head.push_back(head_of(list.columns()[column], list.columns()[column].shrinks));
     }
     Table table(std::move(head));
-    const auto rows = list.take();
     const Marks marks(facts.layout);
-    for (const auto& row : rows) {
+    const auto add = [&](const query::Row& row) {
         std::vector<std::string> cells;
-        for (std::size_t at = 0; at < row.size(); ++at) {
-            const auto& column = list.columns()[at];
-            if (!column.title.empty()) {
-                cells.push_back(
-                    marks(fmt::format("{}.{}", texts.member, column.name), shown(column, row[at])));
-            }
+        for (const auto column : list.shown()) {
+            cells.push_back(marked_cell(marks, texts, list.columns()[column], row[column]));
         }
         table.add(std::move(cells));
+    };
+    const auto rows = list.take();
+    std::ranges::for_each(rows, add);
+    if (extras.total && list.matching() > 1) {
+        add(*extras.total);
     }
     if (!rows.empty()) {
         table.print(output);
@@ -194,36 +205,64 @@ void rows_text(Output& output, query::RowList& list, const query::DumpFacts& fac
         output.print("{}\n", one_line(counts));
     }
     print_rest(output, rows.size(), list.matching());
-    if (!texts.section.empty() && list.total() != 0 && query::may_lack_some(facts, texts.section)) {
+}
+
+void rows_text(Output& output, query::RowList& list, const query::DumpFacts& facts,
+               const RowListTexts& texts, const RowListExtras& extras) {
+    print_layout_notice(output, facts.layout);
+    if (extras.text_before) {
+        extras.text_before(output);
+    }
+    row_table_text(output, list, facts, texts, extras);
+    if (!extras.text_after && !texts.section.empty() && list.total() != 0 &&
+        query::may_lack_some(facts, texts.section)) {
         output.print(
             "{}: at least {}; the crash dump breaks off before the end of their sections\n",
             texts.things, count_text(list.total()));
     }
     print_why_none(output, list, facts, texts);
+    if (extras.text_after) {
+        extras.text_after(output);
+    }
+}
+
+void row_members_json(JsonWriter& json, std::span<const query::Column> columns,
+                      const query::Row& row) {
+    for (std::size_t at = 0; at < row.size(); ++at) {
+        if (columns[at].in_json) {
+            write_cell(json, columns[at], row[at]);
+        }
+    }
+}
+
+void row_array_json(JsonWriter& json, query::RowList& list, const RowListTexts& texts,
+                    const RowListExtras& extras) {
+    write_objects(json, texts.member, list.take(), [&](const query::Row& row) {
+        row_members_json(json, list.columns(), row);
+        if (extras.json_row) {
+            extras.json_row(json, row);
+        }
+    });
 }
 
 void rows_json(Output& output, query::RowList& list, const query::DumpFacts& facts,
-               const RowListTexts& texts) {
-    rows_and_more_json(output, list, facts, texts, [](JsonWriter&) {});
-}
-
-void rows_and_more_json(Output& output, query::RowList& list, const query::DumpFacts& facts,
-                        const RowListTexts& texts, const std::function<void(JsonWriter&)>& more) {
+               const RowListTexts& texts, const RowListExtras& extras) {
     JsonWriter json(output, texts.schema);
     write_dump(json, "dump", facts);
     write_totals(json, facts, list.total(), list.matching());
-    write_objects(json, texts.member, list.take(), [&](const query::Row& row) {
-        for (std::size_t at = 0; at < row.size(); ++at) {
-            write_cell(json, list.columns()[at].name, row[at]);
-        }
-    });
+    if (extras.json_before) {
+        extras.json_before(json);
+    }
+    row_array_json(json, list, texts, extras);
     if (!list.counts().empty()) {
         write_objects(json, "counts", list.counts(), [&](const auto& counted) {
             json.member("of", counted.first);
             json.member("count", counted.second);
         });
     }
-    more(json);
+    if (extras.json_after) {
+        extras.json_after(json);
+    }
     json.finish();
 }
 

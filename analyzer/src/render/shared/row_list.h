@@ -6,6 +6,8 @@
 #include "render/shared/output.h"
 
 #include <functional>
+#include <optional>
+#include <span>
 #include <string_view>
 
 namespace beamdump::render {
@@ -17,17 +19,37 @@ struct RowListTexts {
     std::string_view things;  ///< in sentences: "ports"
     /// The tag of the sections that tell them in a crash dump, one each; empty: there are none.
     std::string_view section = {};
+    /// Unverified values of the layout have the columns' names alone, not MEMBER.NAME.
+    bool bare_values = false;
+    /// ... or one name for all columns.
+    std::string_view value = {};
+};
+
+/// What an answer says beside its rows.
+struct RowListExtras {
+    std::function<void(Output&)> text_before = {};
+    std::function<void(Output&)> text_after = {};
+    std::function<void(JsonWriter&)> json_before = {};
+    std::function<void(JsonWriter&)> json_after = {};
+    /// Further members of a row.
+    std::function<void(JsonWriter&, const query::Row&)> json_row = {};
+    std::optional<query::Row> total = {};  ///< the last line of the table
 };
 
 /// A table, and how many rows more there are. Takes the list's rows.
 void rows_text(Output& output, query::RowList& list, const query::DumpFacts& facts,
-               const RowListTexts& texts);
+               const RowListTexts& texts, const RowListExtras& extras = {});
+/// The table alone.
+void row_table_text(Output& output, query::RowList& list, const query::DumpFacts& facts,
+                    const RowListTexts& texts, const RowListExtras& extras = {});
 /// One object for each row, without members for absent cells. Takes the list's rows.
 void rows_json(Output& output, query::RowList& list, const query::DumpFacts& facts,
-               const RowListTexts& texts);
-/// The same, and the members that `more` adds after them.
-void rows_and_more_json(Output& output, query::RowList& list, const query::DumpFacts& facts,
-                        const RowListTexts& texts, const std::function<void(JsonWriter&)>& more);
+               const RowListTexts& texts, const RowListExtras& extras = {});
+/// The array of them alone, and the members of one row.
+void row_array_json(JsonWriter& json, query::RowList& list, const RowListTexts& texts,
+                    const RowListExtras& extras = {});
+void row_members_json(JsonWriter& json, std::span<const query::Column> columns,
+                      const query::Row& row);
 /// Groups of rows, where the list has been asked for some. Takes them.
 void row_groups_text(Output& output, query::RowList& list, const query::DumpFacts& facts,
                      const RowListTexts& texts, std::string_view default_sort);

@@ -62,4 +62,8 @@ std::string time_text(std::int64_t microseconds) {
     return fmt::format("{:%Y-%m-%d %H:%M:%S} UTC", parts);
 }
 
+std::string tenths_text(std::uint64_t tenths) {
+    return fmt::format("{}.{}%", tenths / 10, tenths % 10);
+}
+
 }  // namespace beamdump::render

@@ -1,38 +1,31 @@
 #include "render/tables/modules.h"
 
+#include "query/rows/cells.h"
 #include "render/shared/json.h"
 #include "render/shared/known.h"
 #include "render/shared/layout.h"
 #include "render/shared/process_counts.h"
+#include "render/shared/row_list.h"
 #include "render/shared/table.h"
 #include "render/shared/units.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 namespace beamdump::render {
 
 namespace {
 
-/// As its directory is named: kernel-8.5.4.
-std::string application_cell(const query::ModuleLine& line) {
-    if (!line.application) {
-        return "";
-    }
-    return line.application_version ? fmt::format("{}-{}", one_line(*line.application),
-                                                  one_line(*line.application_version))
-                                    : one_line(*line.application);
-}
+constexpr RowListTexts kModuleTexts = {.schema = "beamdump.modules/1",
+                                       .member = "modules",
+                                       .things = "modules",
+                                       .section = "mod",
+                                       .bare_values = true};
 
-std::string bytes_cell(const std::optional<std::uint64_t>& bytes) {
-    return bytes ? bytes_text(*bytes) : "?";
-}
-
-void print_users(Output& output, const query::ModuleReport& report) {
-    for (const auto& line : report.modules) {
-        if (!line.user_count) {
-            continue;
-        }
+void print_users(Output& output, const query::ModuleList& answer) {
+    for (const auto& line : answer.used) {
         if (*line.user_count == 0) {
             output.print("no process has old code of {} on its stack\n", one_line(line.name));
             continue;
@@ -47,86 +40,62 @@ void print_users(Output& output, const query::ModuleReport& report) {
 
 }  // namespace
 
-void modules_text(Output& output, const query::ModuleReport& report) {
-    print_layout_notice(output, report.dump.layout);
-    const Marks marks(report.dump.layout);
-    std::string head(at_least(report.dump, "mod"));
-    head += counted(report.total, "module instance");
-    if (report.matching != report.total) {
-        head += fmt::format(", {} selected", count_text(report.matching));
-    }
-    head += fmt::format(", {} old", count_text(report.old));
-    if (report.code_bytes) {
-        head += fmt::format("; code {}", marks("code_bytes", bytes_text(*report.code_bytes)));
-    }
-    if (report.literal_bytes) {
-        head +=
-            fmt::format(", literals {}", marks("literal_bytes", bytes_text(*report.literal_bytes)));
-    }
-    output.print("{}\n\n", head);
-    if (report.matching == 0) {
-        output.write("no module matches\n");
-        return;
-    }
-    Table table({{"MODULE", Align::kLeft, true},
-                 {"INSTANCE"},
-                 {"CODE", Align::kRight},
-                 {"LITERALS", Align::kRight},
-                 {"FUNCTIONS", Align::kRight},
-                 {"APPLICATION", Align::kLeft, true},
-                 {"VSN", Align::kLeft, true},
-                 {"MD5"}});
-    for (const auto& line : report.modules) {
-        table.add({one_line(line.name), line.instance.value_or("?"),
-                   marks("code_bytes", bytes_cell(line.code_bytes)),
-                   marks("literal_bytes", bytes_cell(line.literal_bytes)),
-                   marks("functions", line.functions ? count_text(*line.functions) : "?"),
-                   marks("application", application_cell(line)),
-                   marks("vsn", line.version ? one_line(*line.version) : "?"),
-                   marks("md5", line.md5.value_or("?"))});
-    }
-    table.print(output);
-    print_rest(output, report.modules.size(), report.matching);
-    if (report.read) {
-        output.write("\n");
-        print_users(output, report);
-    }
+void modules_text(Output& output, query::ModuleList& answer, const query::DumpFacts& facts) {
+    RowListExtras extras;
+    extras.text_before = [&](Output& out) {
+        const Marks marks(facts.layout);
+        const auto& list = answer.list;
+        std::string head(at_least(facts, "mod"));
+        head += counted(list.total(), "module instance");
+        if (list.matching() != list.total()) {
+            head += fmt::format(", {} selected", count_text(list.matching()));
+        }
+        head += fmt::format(", {} old", count_text(answer.old));
+        if (const auto code = list.sum_of_matching("code_bytes")) {
+            head += fmt::format("; code {}", marks("code_bytes", bytes_text(*code)));
+        }
+        if (const auto literals = list.sum_of_matching("literal_bytes")) {
+            head += fmt::format(", literals {}", marks("literal_bytes", bytes_text(*literals)));
+        }
+        out.print("{}\n\n", head);
+    };
+    extras.text_after = [&](Output& out) {
+        if (answer.read && answer.list.matching() != 0) {
+            out.write("\n");
+            print_users(out, answer);
+        }
+    };
+    rows_text(output, answer.list, facts, kModuleTexts, extras);
 }
 
-void modules_json(Output& output, const query::ModuleReport& report) {
-    JsonWriter json(output, "beamdump.modules/1");
-    write_dump(json, "dump", report.dump);
-    json.member("total", report.total);
-    json.member("matching", report.matching);
-    json.member("old", report.old);
-    json.member("code_bytes", report.code_bytes);
-    json.member("literal_bytes", report.literal_bytes);
-    if (report.read) {
-        write_processes_read(json, *report.read);
-    }
-    write_objects(json, "modules", report.modules, [&json](const query::ModuleLine& line) {
-        json.member("name", line.name);
-        json.member("instance", line.instance);
-        if (line.code_start) {
-            json.hex_member("code_start", *line.code_start);
+void modules_json(Output& output, query::ModuleList& answer, const query::DumpFacts& facts) {
+    RowListExtras extras;
+    extras.json_before = [&](JsonWriter& json) {
+        json.member("old", answer.old);
+        json.member("code_bytes", answer.list.sum_of_matching("code_bytes"));
+        json.member("literal_bytes", answer.list.sum_of_matching("literal_bytes"));
+        if (answer.read) {
+            write_processes_read(json, *answer.read);
         }
-        json.member("code_bytes", line.code_bytes);
-        json.member("literal_bytes", line.literal_bytes);
-        json.member("functions", line.functions);
-        json.member("md5", line.md5);
-        json.member("vsn", line.version);
-        json.member("application", line.application);
-        json.member("application_vsn", line.application_version);
-        if (line.user_count) {
-            json.member("user_count", line.user_count);
-            json.begin_array("users");
-            for (const auto& pid : line.users) {
-                json.value(pid);
-            }
-            json.end_array();
+    };
+    const auto start_at = query::column_place(query::module_columns(), "code_start");
+    const auto instance_at = query::column_place(query::module_columns(), "instance");
+    extras.json_row = [&, start_at, instance_at](JsonWriter& json, const query::Row& row) {
+        const auto used = std::ranges::find_if(answer.used, [&](const query::ModuleLine& line) {
+            return query::cell(line.code_start) == row[start_at] &&
+                   query::cell(line.instance) == row[instance_at];
+        });
+        if (used == answer.used.end()) {
+            return;
         }
-    });
-    json.finish();
+        json.member("user_count", used->user_count);
+        json.begin_array("users");
+        for (const auto& pid : used->users) {
+            json.value(pid);
+        }
+        json.end_array();
+    };
+    rows_json(output, answer.list, facts, kModuleTexts, extras);
 }
 
 }  // namespace beamdump::render

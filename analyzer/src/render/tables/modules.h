@@ -5,8 +5,9 @@
 
 namespace beamdump::render {
 
-void modules_text(Output& output, const query::ModuleReport& report);
+/// A list of modules. Takes the rows.
+void modules_text(Output& output, query::ModuleList& answer, const query::DumpFacts& facts);
 
-void modules_json(Output& output, const query::ModuleReport& report);
+void modules_json(Output& output, query::ModuleList& answer, const query::DumpFacts& facts);
 
 }  // namespace beamdump::render

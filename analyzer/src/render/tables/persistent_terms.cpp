@@ -54,7 +54,8 @@ void persistent_terms_text(Output& output, query::PersistentTermsAnswer& answer,
 
 void persistent_terms_json(Output& output, query::PersistentTermsAnswer& answer,
                            const query::DumpFacts& facts) {
-    rows_and_more_json(output, answer.list, facts, kTexts, [&](JsonWriter& json) {
+    RowListExtras extras;
+    extras.json_after = [&](JsonWriter& json) {
         const auto& counts = answer.counts;
         json.member("count", counts.count);
         json.member("memory_bytes", counts.memory);
@@ -66,7 +67,8 @@ void persistent_terms_json(Output& output, query::PersistentTermsAnswer& answer,
         json.member("cut_off", counts.cut_off);
         json.end_object();
         json.member("placeholders", answer.placeholders);
-    });
+    };
+    rows_json(output, answer.list, facts, kTexts, extras);
 }
 
 Result<std::uint64_t> persistent_term_text(Output& output, Dump& dump, const std::string& key,

@@ -434,7 +434,7 @@ TEST_F(KnownAnswers, WhatTheTextDoesNotTellIsNoOrder) {
         EXPECT_EQ(ran.status, 1);
         EXPECT_THAT(ran.err, HasSubstr("cannot be sorted by references"));
     }
-    for (const std::string sort : {"literals", "functions"}) {
+    for (const std::string sort : {"literal_bytes", "functions"}) {
         for (const auto& ran : ask(text, {"modules", "--sort", sort})) {
             EXPECT_EQ(ran.status, 1);
             EXPECT_THAT(ran.err, HasSubstr("modules cannot be sorted by " + sort));

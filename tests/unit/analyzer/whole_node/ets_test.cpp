@@ -8,7 +8,6 @@
 namespace beamdump::test {
 namespace {
 
-using query::EtsSort;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -51,59 +50,81 @@ class EtsTest : public ::testing::Test {
         const auto text = std::as_bytes(std::span(kCrashText));
         program_.put("crash.beamdump", {text.begin(), text.end()});
     }
-    query::EtsListing listing(const query::EtsQuery& query,
-                              const std::string& file = "tables.beamdump") {
-        auto dump = expect_value(Dump::open(program_.path(file)));
-        return expect_value(query::list_ets_tables(*dump, query));
-    }
-    std::vector<std::uint64_t> places(EtsSort sort) {
-        std::vector<std::uint64_t> indexes;
-        for (const auto& table : listing({.sort = sort, .filters = {}}).tables) {
-            indexes.push_back(table.index);
+    std::vector<std::string> names(const query::RowQuery& query) {
+        auto dump = expect_value(Dump::open(program_.path("tables.beamdump")));
+        auto list = expect_value(query::list_ets_tables(*dump, "tables.beamdump", query));
+        std::vector<std::string> names;
+        for (const auto& row : list.take()) {
+            names.push_back(query::ets_table_of(row).name.value_or("?"));
         }
-        return indexes;
+        return names;
     }
-    std::vector<std::uint64_t> filtered(const std::string& text) {
-        std::vector<std::uint64_t> indexes;
-        for (const auto& table :
-             listing({.filters = {expect_value(query::parse_ets_filter(text))}}).tables) {
-            indexes.push_back(table.index);
-        }
-        return indexes;
+    std::vector<std::string> sorted(const std::string& sort) {
+        return names({.sort = sort, .filters = {}});
+    }
+    std::vector<std::string> filtered(const std::string& filter) {
+        return names({.sort = std::string(query::kEtsSort), .filters = {filter}});
     }
 
     Program program_;
 };
 
 TEST_F(EtsTest, SortsByEachOrderAndPutsTheUnknownLast) {
-    EXPECT_THAT(places(EtsSort::kMemory), ElementsAre(0, 2, 1));
-    EXPECT_THAT(places(EtsSort::kSize), ElementsAre(2, 0, 1));
-    EXPECT_THAT(places(EtsSort::kName), ElementsAre(1, 2, 0));
+    EXPECT_THAT(sorted("memory"), ElementsAre("alpha", "'Needs Quotes'", "?"));
+    EXPECT_THAT(sorted("size"), ElementsAre("'Needs Quotes'", "alpha", "?"));
+    EXPECT_THAT(sorted("name"), ElementsAre("'Needs Quotes'", "alpha", "?"));
+    EXPECT_THAT(sorted("-name"), ElementsAre("alpha", "'Needs Quotes'", "?"));
+    EXPECT_THAT(sorted("-type,size"), ElementsAre("'Needs Quotes'", "alpha", "?"));
 }
 
 TEST_F(EtsTest, FiltersByTextAndField) {
-    EXPECT_THAT(filtered("alpha"), ElementsAre(0));
-    EXPECT_THAT(filtered("name=Quotes"), ElementsAre(2));
-    EXPECT_THAT(filtered("owner=alpha"), ElementsAre(0));
-    EXPECT_THAT(filtered("owner=<0.9.0>"), ElementsAre(2));
-    EXPECT_THAT(filtered("type=set"), ElementsAre(0, 2));
-    EXPECT_THAT(filtered("protection=private"), ElementsAre(2));
-    EXPECT_THAT(filtered("id=1.2.3"), ElementsAre(0));
+    EXPECT_THAT(filtered("alpha"), ElementsAre("alpha"));
+    EXPECT_THAT(filtered("name~Quotes"), ElementsAre("'Needs Quotes'"));
+    EXPECT_THAT(filtered("owner_name=alpha"), ElementsAre("alpha"));
+    EXPECT_THAT(filtered("owner=<0.9.0>"), ElementsAre("'Needs Quotes'"));
+    EXPECT_THAT(filtered("type=set"), ElementsAre("'Needs Quotes'"));
+    EXPECT_THAT(filtered("type~set"), ElementsAre("alpha", "'Needs Quotes'"));
+    EXPECT_THAT(filtered("protection=private"), ElementsAre("'Needs Quotes'"));
+    EXPECT_THAT(filtered("id~1.2.3"), ElementsAre("alpha"));
+    EXPECT_THAT(filtered("memory>1KiB"), ElementsAre("alpha"));
+    EXPECT_THAT(filtered("size <= 1201"), ElementsAre("alpha", "'Needs Quotes'"));
+    EXPECT_THAT(filtered("compressed=true"), ElementsAre("alpha"));
     EXPECT_THAT(filtered("name=nothing"), ElementsAre());
-    EXPECT_THAT(query::parse_ets_filter("nam=x").error().message, HasSubstr("did you mean"));
-    EXPECT_EQ(query::parse_ets_sort("weight").error().code, ErrorCode::kUsage);
+}
+
+TEST_F(EtsTest, WrongColumnsAndValuesAreNamed) {
+    const auto refused = [this](const std::vector<std::string>& options) {
+        std::vector<std::string> arguments = {"ets", "tables.beamdump"};
+        arguments.insert(arguments.end(), options.begin(), options.end());
+        const Ran ran = program_.run(arguments);
+        EXPECT_EQ(ran.status, 2);
+        return ran.err;
+    };
+    EXPECT_THAT(refused({"--filter", "nam=x"}), HasSubstr("did you mean \"name\"?"));
+    EXPECT_THAT(refused({"--sort", "weight"}), HasSubstr("there is no sort order \"weight\""));
+    EXPECT_THAT(refused({"--columns", "name,weight"}), HasSubstr("there is no column \"weight\""));
+    EXPECT_THAT(refused({"--filter", "memory>much"}), HasSubstr("memory is a size: 4096, 64K"));
+    EXPECT_THAT(refused({"--filter", "type>set"}), HasSubstr("type is a text, which has no order"));
 }
 
 TEST_F(EtsTest, ShowsWhatIsKnown) {
     const Ran ran = program_.run({"ets", "tables.beamdump"});
     EXPECT_EQ(ran.out,
-              "NAME            TYPE          ROWS    MEMORY  PROTECTION  OWNER          ID"
+              "NAME            TYPE          ROWS    MEMORY  PROTECTION  OWNER    OWNER NAME  ID"
               "             OPTIONS\n"
-              "alpha           ordered_set  1,200  19.5 KiB  public      <0.1.0> alpha  "
+              "alpha           ordered_set  1,200  19.5 KiB  public      <0.1.0>  alpha       "
               "#Ref<0.1.2.3>  write_concurrency auto, read_concurrency, decentralized_counters, "
               "compressed, fixed\n"
-              "'Needs Quotes'  set          1,201     800 B  private     <0.9.0>        -\n"
-              "?               ?                ?         ?  ?           ?              ?\n");
+              "'Needs Quotes'  set          1,201     800 B  private     <0.9.0>\n"
+              "?               ?                ?         ?  ?\n");
+    const Ran chosen = program_.run({"ets", "tables.beamdump", "--columns", "name,rows,keypos"});
+    EXPECT_EQ(chosen.out,
+              "NAME             ROWS  KEYPOS\n"
+              "alpha           1,200       2\n"
+              "'Needs Quotes'  1,201       1\n"
+              "?                   ?       ?\n");
+    const Ran grouped = program_.run({"ets", "tables.beamdump", "--group-by", "type"});
+    EXPECT_THAT(grouped.out, HasSubstr("ordered_set"));
     EXPECT_EQ(ran.status, 0);
 }
 
@@ -127,13 +148,14 @@ TEST_F(EtsTest, ProcessesHaveThemAsAColumn) {
 
 TEST_F(EtsTest, ACrashDumpAnswersAsFarAsItsSectionsGo) {
     const Ran ran = program_.run({"ets", "crash.beamdump", "--sort", "name"});
-    EXPECT_EQ(ran.out,
-              "NAME      TYPE         ROWS   MEMORY  PROTECTION  OWNER          ID             "
-              "OPTIONS\n"
-              "accounts  set            12  2.4 KiB  protected   <0.9.0> owner  -              "
-              "write_concurrency auto, compressed, fixed\n"
-              "cache     ordered_set     1    800 B  ?           <0.10.0>       #Ref<0.1.2.3>\n"
-              "\n2 ETS tables use 3.1 KiB\n");
+    EXPECT_EQ(
+        ran.out,
+        "NAME      TYPE         ROWS   MEMORY  PROTECTION  OWNER     OWNER NAME  ID             "
+        "OPTIONS\n"
+        "accounts  set            12  2.4 KiB  protected   <0.9.0>   owner                      "
+        "write_concurrency auto, compressed, fixed\n"
+        "cache     ordered_set     1    800 B  ?           <0.10.0>              #Ref<0.1.2.3>\n"
+        "\n2 ETS tables use 3.1 KiB\n");
     EXPECT_EQ(ran.status, 0);
 }
 

@@ -92,7 +92,7 @@ TEST_F(GroupsTest, ByAncestors) {
 TEST_F(GroupsTest, FilterLimitAndUsage) {
     query::GroupsOptions options;
     options.by = query::GroupBy::kSupervisor;
-    options.filters = {{query::FilterField::kPid, "1"}};
+    options.filters = {expect_value(query::parse_filter("pid~1"))};
     options.limit = 1;
     const auto answer = groups(options);
     EXPECT_EQ(answer.group_count, 3);

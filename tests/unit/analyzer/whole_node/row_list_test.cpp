@@ -37,12 +37,18 @@ TEST(RowList, SortsNumbersAndFlagsDescendingTextsAscendingAbsentLast) {
     EXPECT_THAT(names({.sort = "name", .filters = {}}), ElementsAre("a", "b", "c", "d"));
     EXPECT_THAT(names({.sort = "size", .filters = {}}), ElementsAre("d", "b", "c", "a"));
     EXPECT_THAT(names({.sort = "busy", .filters = {}}), ElementsAre("d", "a", "b", "c"));
+    EXPECT_THAT(names({.sort = "-size", .filters = {}}), ElementsAre("b", "c", "d", "a"));
+    EXPECT_THAT(names({.sort = "size,-name", .filters = {}}), ElementsAre("d", "c", "b", "a"));
 }
 
 TEST(RowList, FiltersByAnyFieldOrByOne) {
     EXPECT_THAT(names({.sort = "name", .filters = {"20"}}), ElementsAre("b", "c"));
-    EXPECT_THAT(names({.sort = "name", .filters = {"size=3"}}), ElementsAre("d"));
-    EXPECT_THAT(names({.sort = "name", .filters = {"busy=true", "size="}}), ElementsAre("a", "d"));
+    EXPECT_THAT(names({.sort = "name", .filters = {"size=300"}}), ElementsAre("d"));
+    EXPECT_THAT(names({.sort = "name", .filters = {"size~3"}}), ElementsAre("d"));
+    EXPECT_THAT(names({.sort = "name", .filters = {"size<1K", "size > 20"}}), ElementsAre("d"));
+    // What is not known is not unequal.
+    EXPECT_THAT(names({.sort = "name", .filters = {"size!=20"}}), ElementsAre("d"));
+    EXPECT_THAT(names({.sort = "name", .filters = {"busy!=true"}}), ElementsAre("b"));
     EXPECT_THAT(names({.sort = "name", .filters = {"name=20"}}), IsEmpty());
     EXPECT_THAT(names({.sort = "name", .filters = {"=20"}}), IsEmpty());
 }
@@ -92,6 +98,43 @@ TEST(RowList, KeepsAsManyAsTheLimit) {
     ASSERT_EQ(rows.size(), 5U);
     EXPECT_EQ(cell_text(rows.front()[1]), "998");
     EXPECT_EQ(cell_text(rows.back()[1]), "990");
+}
+
+TEST(RowList, SaysWhereAWholeValueIsOnlyAPart) {
+    auto list = RowList::make(kColumns, {.sort = "name", .filters = {"name=rab"}}).value();
+    list.add(row("rabbit", std::uint64_t{1}, false));
+    list.add(row("fox", std::uint64_t{1}, false));
+    EXPECT_EQ(list.matching(), 0U);
+    EXPECT_EQ(list.matching_in_other_case(), 0U);
+    EXPECT_EQ(list.matching_anywhere(), 1U);
+}
+
+TEST(RowFilter, PatternsHaveAnyTextBetweenParts) {
+    EXPECT_TRUE(has_pattern("rabbit_queue", "rab*que", Case::kMatters));
+    EXPECT_TRUE(has_pattern("rabbit_queue", "", Case::kMatters));
+    EXPECT_TRUE(has_pattern("rabbit", "bit*", Case::kMatters));
+    EXPECT_FALSE(has_pattern("rabbit_queue", "que*rab", Case::kMatters));
+    EXPECT_FALSE(has_pattern("rabbit", "rabbit*t", Case::kMatters));
+    EXPECT_FALSE(has_pattern("rabbit", "RAB", Case::kMatters));
+    EXPECT_TRUE(has_pattern("rabbit", "RAB*T", Case::kIgnored));
+}
+
+TEST(RowFilter, SharesAndAddressesAreNumbers) {
+    constexpr std::array<Column, 2> kOf = {
+        {{.name = "used", .title = "", .kind = ColumnKind::kTenths},
+         {.name = "at", .title = "", .kind = ColumnKind::kAddress}}};
+    const auto passes = [&](const char* filter) {
+        return RowFilter::parse(kOf, filter)
+            .value()
+            .passes({std::uint64_t{905}, std::uint64_t{0x7f00}}, Case::kMatters);
+    };
+    EXPECT_TRUE(passes("used>90"));
+    EXPECT_TRUE(passes("used<=90.5%"));
+    EXPECT_FALSE(passes("used>90.5"));
+    EXPECT_TRUE(passes("at=0x7f00"));
+    EXPECT_TRUE(passes("at~7f0"));
+    EXPECT_FALSE(RowFilter::parse(kOf, "used>9.05").has_value());
+    EXPECT_FALSE(RowFilter::parse(kOf, "at=7f00").has_value());
 }
 
 TEST(RowList, NamesTheFieldsThatThereAre) {

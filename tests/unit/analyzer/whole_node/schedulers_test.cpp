@@ -75,7 +75,7 @@ dirty_io                 4  sleeping
 
 TEST_F(SchedulersTest, LeavesOutWhatIsUnknown) {
     const auto ran =
-        program_.run({"schedulers", "sample.beamdump", "--json", "--filter", "kind=dirty_cpu"});
+        program_.run({"schedulers", "sample.beamdump", "--json", "--filter", "kind~dirty_cpu"});
     EXPECT_THAT(ran.out, HasSubstr("\"total\": 6,\n  \"matching\": 2"));
     EXPECT_THAT(ran.out, HasSubstr("\"scheduler\": 3\n"));
     EXPECT_THAT(ran.out, Not(HasSubstr("\"state\"")));

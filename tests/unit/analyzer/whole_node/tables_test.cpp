@@ -206,22 +206,28 @@ TEST(Modules, ListCodeLiteralsAndUsersOfOldCode) {
 
     auto dump = expect_value(Dump::open(program.path("modules.beamdump")));
     query::ModulesOptions options;
-    options.filters = {"alpha"};
     options.users = true;
-    const auto report = expect_value(query::module_report(*dump, "modules.beamdump", options));
-    EXPECT_EQ(report.total, 3);
-    EXPECT_EQ(report.old, 1);
-    EXPECT_EQ(report.code_bytes, 0x300);
-    EXPECT_EQ(report.literal_bytes, 0x40);
-    ASSERT_EQ(report.modules.size(), 2);
-    EXPECT_EQ(report.modules[0].instance, "current");
-    EXPECT_EQ(report.modules[0].md5, "01ab");
-    EXPECT_EQ(report.modules[0].version, "\"1.2\"");
-    EXPECT_EQ(report.modules[1].version, "42");
-    EXPECT_EQ(report.modules[0].user_count, std::nullopt);
-    EXPECT_EQ(report.modules[1].literal_bytes, 0);
-    EXPECT_EQ(report.modules[1].user_count, 1);
-    EXPECT_THAT(report.modules[1].users, ElementsAre("<0.7.0>"));
+    const query::RowQuery query{.sort = std::string(query::kModuleSort), .filters = {"name=alpha"}};
+    auto answer = expect_value(query::list_modules(*dump, "modules.beamdump", query, options));
+    EXPECT_EQ(answer.list.total(), 3);
+    EXPECT_EQ(answer.old, 1);
+    EXPECT_EQ(answer.list.sum_of_matching("code_bytes"), 0x300);
+    EXPECT_EQ(answer.list.sum_of_matching("literal_bytes"), 0x40);
+    const auto rows = answer.list.take();
+    ASSERT_EQ(rows.size(), 2);
+    const auto text = [&rows](std::size_t row, std::string_view column) {
+        const auto place = query::column_place(query::module_columns(), column);
+        return query::cell_text(query::module_columns()[place], rows.at(row)[place]);
+    };
+    EXPECT_EQ(text(0, "instance"), "current");
+    EXPECT_EQ(text(0, "md5"), "01ab");
+    EXPECT_EQ(text(0, "vsn"), "\"1.2\"");
+    EXPECT_EQ(text(1, "vsn"), "42");
+    EXPECT_EQ(text(1, "literals"), "0");
+    EXPECT_THAT(text(0, "code_start"), ::testing::StartsWith("0x"));
+    ASSERT_EQ(answer.used.size(), 1);
+    EXPECT_EQ(answer.used[0].user_count, 1);
+    EXPECT_THAT(answer.used[0].users, ElementsAre("<0.7.0>"));
 }
 
 TEST(Modules, WhatTheDumpDoesNotTellIsAbsent) {

@@ -31,16 +31,15 @@ Result<std::optional<std::vector<ModuleLine>>> modules_of(const ComparedDump& du
         return std::optional(std::move(modules));
     }
     ModulesOptions options;
-    options.limit = 0;
     options.applications = false;
-    auto report = module_report(*dump.dump, dump.facts.file, options);
-    if (!report && report.error().code == ErrorCode::kNotFound) {
+    auto found = module_lines(*dump.dump, dump.facts.file, options);
+    if (!found && found.error().code == ErrorCode::kNotFound) {
         return std::optional<std::vector<ModuleLine>>();
     }
-    if (!report) {
-        return std::unexpected(std::move(report.error()));
+    if (!found) {
+        return std::unexpected(std::move(found.error()));
     }
-    return std::optional(std::move(report->modules));
+    return std::optional(std::move(found->lines));
 }
 
 /// What is told apart: within one run also code that was loaded again unchanged, by its place.

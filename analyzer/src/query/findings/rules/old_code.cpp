@@ -17,29 +17,30 @@ namespace {
 
 /// A crash dump tells the size of old code, not who runs it.
 Result<RuleAnswer> of_crash_dump(NodeFacts& facts) {
-    ModulesOptions query;
-    query.limit = 1;
-    query.old = true;
-    query.applications = false;
-    ASSIGN_OR_RETURN(const auto report, module_report(facts.dump(), facts.file(), query));
+    ModulesOptions options;
+    options.applications = false;
+    const RowQuery query{.sort = std::string(kModuleSort), .filters = {"instance=old"}, .limit = 1};
+    ASSIGN_OR_RETURN(auto modules, list_modules(facts.dump(), facts.file(), query, options));
     RuleAnswer answer;
     answer.left_out = facts.text_cut_off();
-    if (report.modules.empty()) {
+    const auto matching = modules.list.matching();
+    const auto code_bytes = modules.list.sum_of_matching("code_bytes");
+    const auto rows = modules.list.take();
+    if (rows.empty()) {
         return answer;
     }
-    const auto& first = report.modules.front();
+    const auto name = cell_text(rows.front()[column_place(module_columns(), "name")]);
     Finding finding;
-    finding.figures = {{"modules", report.matching}, {"module", first.name}};
+    finding.figures = {{"modules", matching}, {"module", name}};
     std::string bytes;
-    if (report.code_bytes) {
-        bytes = fmt::format(", {} of code", bytes_text(*report.code_bytes));
-        finding.figures.push_back({"code_bytes", *report.code_bytes});
+    if (code_bytes) {
+        bytes = fmt::format(", {} of code", bytes_text(*code_bytes));
+        finding.figures.push_back({"code_bytes", *code_bytes});
     }
     finding.sentence = fmt::format(
         "Old code of {} has not been purged{}; a crash dump does not tell which processes run it.",
-        report.matching == 1
-            ? first.name
-            : fmt::format("{} and {}", first.name, counted(report.matching - 1, "other module")),
+        matching == 1 ? name
+                      : fmt::format("{} and {}", name, counted(matching - 1, "other module")),
         bytes);
     finding.command = facts.command("modules", {"--old"});
     answer.findings.push_back(std::move(finding));
@@ -61,8 +62,7 @@ Result<RuleAnswer> old_code_rule(NodeFacts& facts) {
     }
     ASSIGN_OR_RETURN(const auto* scan, facts.processes());
     ModulesOptions query;
-    query.limit = 0;
-    query.old = query.users = true;
+    query.users = true;
     query.applications = false;
     query.sensitive = facts.options().sensitive;
     query.progress = facts.options().progress;
@@ -73,15 +73,17 @@ Result<RuleAnswer> old_code_rule(NodeFacts& facts) {
             "looked at processes only whose current function is in a module that has "
             "old code";
     }
-    ASSIGN_OR_RETURN(auto report, module_report(facts.dump(), facts.file(), query));
+    ASSIGN_OR_RETURN(auto report, module_lines(facts.dump(), facts.file(), query));
     if (report.read) {
         facts.tell_read(*report.read);
     }
-    std::erase_if(report.modules,
+    std::erase_if(report.lines,
                   [](const auto& module) { return module.user_count.value_or(0) == 0; });
-    std::ranges::stable_sort(report.modules, std::greater(), &ModuleLine::user_count);
-    report.modules.resize(std::min<std::size_t>(report.modules.size(), kMostOfARule));
-    for (const auto& module : report.modules) {
+    std::ranges::stable_sort(report.lines, std::greater(), [](const auto& module) {
+        return std::pair(module.user_count, module.code_bytes);
+    });
+    report.lines.resize(std::min<std::size_t>(report.lines.size(), kMostOfARule));
+    for (const auto& module : report.lines) {
         const bool more = !facts.full() && !scan->in_old_code.all();
         Finding finding;
         finding.sentence = fmt::format(
