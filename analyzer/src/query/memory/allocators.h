@@ -1,10 +1,10 @@
 #pragma once
 
-#include "query/memory/carriers.h"
 #include "query/memory/node_memory.h"
 #include "query/node/dump_facts.h"
 
 #include <libdump/base/error.h>
+#include <libdump/model/dump.h>
 
 #include <cstdint>
 #include <optional>
@@ -13,6 +13,54 @@
 #include <vector>
 
 namespace beamdump::query {
+
+/// Free blocks of from_bytes and more, and of less than twice as much.
+struct FreeBlockClass {
+    std::uint64_t from_bytes = 0;
+    std::uint64_t count = 0;
+    std::uint64_t bytes = 0;
+};
+
+/// Free blocks in carriers of several blocks, and of how many of these carriers they are.
+struct FreeBlockSums {
+    std::uint64_t carriers = 0;  ///< of several blocks, all
+    std::uint64_t carrier_bytes = 0;
+    std::uint64_t read_carriers = 0;  ///< whose free blocks these are
+    std::uint64_t read_carrier_bytes = 0;
+    std::uint64_t changed_carriers = 0;     ///< left out: they changed while they were read
+    std::uint64_t unreadable_carriers = 0;  ///< left out: parts were not in memory
+    std::uint64_t count = 0;
+    std::uint64_t bytes = 0;
+    std::optional<std::uint64_t> largest_bytes;  ///< nothing: there are none
+    std::vector<FreeBlockClass> sizes;           ///< ascending; those of which there are any
+};
+
+/// The share of `whole` that is used, in tenths of a percent; nothing of nothing.
+std::optional<std::uint64_t> utilisation(std::uint64_t used, std::uint64_t whole);
+
+/// A carrier, in bytes; block headers are part of blocks.
+struct CarrierLine {
+    std::string allocator;
+    std::uint32_t instance = 0;
+    std::uint64_t address = 0;
+    std::uint64_t bytes = 0;
+    bool single_block = false;
+    bool pooled = false;
+    bool mseg = false;
+    std::uint64_t blocks = 0;
+    std::uint64_t block_bytes = 0;
+    std::optional<std::uint64_t> free_blocks;  ///< nothing: not looked at
+    std::optional<std::uint64_t> largest_free_bytes;
+
+    [[nodiscard]] std::uint64_t free_bytes() const {
+        return bytes > block_bytes ? bytes - block_bytes : 0;
+    }
+};
+
+struct CarrierListing {
+    std::vector<CarrierLine> lines;
+    std::uint64_t matching = 0;
+};
 
 enum class AllocatorSort : std::uint8_t { kBytes, kBlocks, kFree, kName };
 
