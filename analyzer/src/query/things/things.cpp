@@ -14,7 +14,7 @@
 #include "query/node/summary.h"
 #include "query/process/backtrace.h"
 #include "query/process/messages.h"
-#include "query/process/process_relations.h"
+#include "query/process/process_details.h"
 #include "query/rows/cells.h"
 #include "query/tables/atoms.h"
 #include "query/tables/ets_tables.h"
