@@ -60,7 +60,7 @@ struct DiffContext {
 
 /// A section of a comparison: what its things are called, and what is counted of them. The name of
 /// a measure is that of its JSON member; empty: its things have none. "diff.NAME.MEASURE" stands
-/// for it in query/node/layout_source_table.h.
+/// for it in query/node/layout_sources.cpp.
 struct SectionKind {
     std::string_view name;   ///< in JSON
     std::string_view title;  ///< in the text

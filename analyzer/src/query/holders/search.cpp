@@ -1,6 +1,6 @@
 #include "query/holders/search.h"
 
-#include "query/holders/pattern_match.h"
+#include "query/holders/pattern.h"
 #include "query/process/process_names.h"
 
 #include <libdump/base/return_if_error.h>

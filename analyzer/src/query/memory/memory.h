@@ -2,18 +2,28 @@
 
 #include "query/groups/process_groups.h"
 #include "query/memory/allocators.h"
-#include "query/memory/binary_sizes.h"
 #include "query/node/process_line.h"
 #include "query/tables/ets_tables.h"
 
 #include <libdump/base/budget.h>
+#include <libdump/base/error.h>
+#include <libdump/model/dump.h>
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace beamdump::query {
+
+/// Reference-counted binaries of similar sizes.
+struct BinarySizeClass {
+    std::uint64_t from_bytes = 0;
+    std::optional<std::uint64_t> below_bytes;  ///< nothing: any size
+    std::uint64_t binaries = 0;
+    std::uint64_t bytes = 0;  ///< their sum
+};
 
 /// A part of the resident memory, and who holds it.
 struct ResidentPart {

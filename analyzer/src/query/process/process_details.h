@@ -137,4 +137,8 @@ struct DetailsOptions {
 Result<ProcessDetails> process_details(Dump& dump, const std::string& file, std::string_view name,
                                        const DetailsOptions& options);
 
+/// Fills links, monitors, monitored_by and suspending from a run's Relations records.
+Result<void> read_relations(Dump& dump, const ProcessRun& run, TermPrinter& printer,
+                            std::uint64_t limit, ProcessDetails& into);
+
 }  // namespace beamdump::query

@@ -1,6 +1,6 @@
 #include "query/redaction/term_lists.h"
 
-#include "query/holders/pattern_match.h"
+#include "query/holders/pattern.h"
 
 #include <libdump/term/binary_content.h>
 

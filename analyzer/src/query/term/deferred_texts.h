@@ -1,6 +1,6 @@
 #pragma once
 
-#include "query/process/message_text.h"
+#include "query/process/messages.h"
 #include "query/process/opened_process.h"
 #include "query/term/term_text.h"
 

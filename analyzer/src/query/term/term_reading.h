@@ -1,23 +1,34 @@
 #pragma once
 
+#include "query/heap/heap_roots.h"
 #include "query/node/dump_facts.h"
 #include "query/node/process_line.h"
+#include "query/process/opened_process.h"
 #include "query/term/path_finder.h"
-#include "query/term/term_root.h"
 #include "query/term/term_text.h"
 
 #include <libdump/base/budget.h>
+#include <libdump/base/error.h>
 #include <libdump/base/scratch_space.h>
 #include <libdump/heap/term_sizes.h>
+#include <libdump/model/messages.h>
 
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace beamdump::query {
+
+/// A root of a process's terms, as a path begins with it.
+struct NamedRoot {
+    std::uint64_t word = 0;
+    std::string text;  ///< "y(3) of frame 0", "dictionary key", "message 12"
+    std::unique_ptr<MessageWalker> walker = {};  ///< holds the message that is read, if it is one
+};
 
 struct TermQuery {
     std::string path;             ///< empty: all roots of the process

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "query/report/report_processes.h"
+#include "query/things/report_processes.h"
 #include "render/report/packed_output.h"
 #include "render/report/script_output.h"
 #include "render/shared/output.h"

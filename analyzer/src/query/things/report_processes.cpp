@@ -1,4 +1,4 @@
-#include "query/report/report_processes.h"
+#include "query/things/report_processes.h"
 
 #include "query/groups/process_tree.h"
 #include "query/node/processes.h"
