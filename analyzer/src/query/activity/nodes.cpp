@@ -40,20 +40,55 @@ struct Node {
 };
 
 constexpr std::array<Column, Node::kPlaces> kNodeColumns = {
-    {{"node", "NODE", ColumnKind::kText, true},
-     {"type", "TYPE"},
-     {"state", "STATE"},
-     {"controller", "CONTROLLER"},
-     {"name", ""},
-     {"controller_display_name", "NAME", ColumnKind::kText, true, true},
-     {"queue", "QUEUE", ColumnKind::kBytes},
-     {"busy", "BUSY", ColumnKind::kFlag},
-     {"suspended", "SUSPENDED", ColumnKind::kCount},
-     {"processes", ""},
-     {"in", "IN", ColumnKind::kCount},
-     {"out", "OUT", ColumnKind::kCount},
-     {"creation", ""},
-     {"connection_id", ""}}};
+    {{.name = "node", .title = "NODE", .shrinks = true, .sentence = "The other node's name"},
+     {.name = "type",
+      .title = "TYPE",
+      .sentence = "As the sections of a crash dump; not_connected: it may be being connected",
+      .one_of = "visible hidden not_connected"},
+     {.name = "state",
+      .title = "STATE",
+      .sentence =
+          "pending: it is being connected; exiting: its connection is being closed; idle: no "
+          "connection. Absent in a crash dump, where visible and hidden nodes may be exiting",
+      .one_of = "connected pending exiting idle"},
+     {.name = "controller",
+      .title = "CONTROLLER",
+      .sentence = "The process or port that handles the connection: a pid or #Port<0.N>"},
+     {.name = "name", .sentence = "The registered name of that pid"},
+     {.name = "controller_display_name",
+      .title = "NAME",
+      .shrinks = true,
+      .derived = true,
+      .sentence =
+          "What tables call that process: its registered name, else its label, else RabbitMQ's "
+          "process_name, else its initial call; aliases of an Elixir node as Elixir writes them"},
+     {.name = "queue",
+      .title = "QUEUE",
+      .kind = ColumnKind::kBytes,
+      .sentence = "Bytes that the VM has to send to it, without those of the port and the kernel"},
+     {.name = "busy",
+      .title = "BUSY",
+      .kind = ColumnKind::kFlag,
+      .sentence = "The queue reached the limit (+zdbbl): processes that send are suspended until "
+                  "it is shorter and the port accepts data"},
+     {.name = "suspended",
+      .title = "SUSPENDED",
+      .kind = ColumnKind::kCount,
+      .sentence = "Processes that are suspended until the queue is shorter"},
+     {.name = "processes",
+      .sentence = "The first 100 of these: pids, separated by spaces; absent if there are none"},
+     {.name = "in",
+      .title = "IN",
+      .kind = ColumnKind::kCount,
+      .sentence = "Packets received on this connection"},
+     {.name = "out",
+      .title = "OUT",
+      .kind = ColumnKind::kCount,
+      .sentence = "Packets sent on this connection"},
+     {.name = "creation", .kind = ColumnKind::kId, .sentence = "The connected node's creation"},
+     {.name = "connection_id",
+      .kind = ColumnKind::kId,
+      .sentence = "Of the connections to this node"}}};
 
 std::optional<std::string> state_text(records::DistributionState state) {
     switch (state) {

@@ -32,19 +32,49 @@ enum SocketPlace : std::uint8_t {
 };
 
 constexpr std::array<Column, kSocketPlaces> kSocketColumns = {
-    {{"fd", "FD", ColumnKind::kId},
-     {"protocol", "PROTOCOL"},
-     {"state", "STATE"},
-     {"local", "LOCAL", ColumnKind::kText, true},
-     {"remote", "REMOTE", ColumnKind::kText, true},
-     {"receive_queue", "RECEIVE", ColumnKind::kBytesIfAny},
-     {"send_queue", "SEND", ColumnKind::kBytesIfAny},
-     {"waiting", "WAITING", ColumnKind::kCountIfAny},
-     {"port", "PORT"},
-     {"connected", "CONNECTED"},
-     {"owner", ""},
-     {"owner_display_name", "OWNER", ColumnKind::kText, true, true},
-     {"inode", "", ColumnKind::kId}}};
+    {{.name = "fd", .title = "FD", .kind = ColumnKind::kId, .sentence = "The file descriptor"},
+     {.name = "protocol",
+      .title = "PROTOCOL",
+      .sentence = "Absent where the kernel's tables of these do not have the socket: it is of "
+                  "another protocol, or was closed meanwhile",
+      .one_of = "tcp tcp6 udp udp6 raw raw6 unix"},
+     {.name = "state",
+      .title = "STATE",
+      .sentence = "TCP: the kernel's names. UDP, raw: CONNECTED, UNCONNECTED. Unix: LISTEN, "
+                  "UNCONNECTED, CONNECTING, CONNECTED, DISCONNECTING"},
+     {.name = "local",
+      .title = "LOCAL",
+      .shrinks = true,
+      .sentence = "ADDRESS:PORT, or the path of a Unix socket; @ begins an abstract name"},
+     {.name = "remote", .title = "REMOTE", .shrinks = true, .sentence = "ADDRESS:PORT"},
+     {.name = "receive_queue",
+      .title = "RECEIVE",
+      .kind = ColumnKind::kBytesIfAny,
+      .sentence = "Bytes that the node has not read yet"},
+     {.name = "send_queue",
+      .title = "SEND",
+      .kind = ColumnKind::kBytesIfAny,
+      .sentence = "Bytes that the other side has not acknowledged yet; absent for Unix sockets"},
+     {.name = "waiting",
+      .title = "WAITING",
+      .kind = ColumnKind::kCountIfAny,
+      .sentence = "TCP, LISTEN: connections that wait to be accepted"},
+     {.name = "port",
+      .title = "PORT",
+      .sentence = "#Port<0.N>. Absent where no port of inet_drv has the socket (module socket, "
+                  "NIFs), and where it was opened during the capture"},
+     {.name = "connected",
+      .title = "CONNECTED",
+      .sentence = "The pid that the port is connected to"},
+     {.name = "owner", .sentence = "The registered name of that process"},
+     {.name = "owner_display_name",
+      .title = "OWNER",
+      .shrinks = true,
+      .derived = true,
+      .sentence =
+          "What tables call that process: its registered name, else its label, else RabbitMQ's "
+          "process_name, else its initial call; aliases of an Elixir node as Elixir writes them"},
+     {.name = "inode", .kind = ColumnKind::kId, .sentence = "The socket's number in the kernel"}}};
 
 /// A port of inet_drv, as texts.
 struct SocketPort {

@@ -39,16 +39,47 @@ struct Timer {
 };
 
 constexpr std::array<Column, Timer::kPlaces> kTimerColumns = {
-    {{"kind", "KIND"},
-     {"receiver", "RECEIVER"},
-     {"name", ""},
-     {"receiver_display_name", "NAME", ColumnKind::kText, true, true},
-     {"left_ms", "LEFT MS", ColumnKind::kSpan},
-     {"orphaned", "ORPHANED", ColumnKind::kFlag},
-     {"message_words", "MESSAGE WORDS", ColumnKind::kCountIfAny},
-     {"reference", "REFERENCE"},
-     {"scheduler", "SCHEDULER", ColumnKind::kId},
-     {"level", ""}}};
+    {{.name = "kind",
+      .title = "KIND",
+      .sentence = "message: of erlang:send_after or erlang:start_timer; receive: of a process that "
+                  "waits in a receive with a timeout; port: of a port's driver",
+      .one_of = "message receive port unknown"},
+     {.name = "receiver",
+      .title = "RECEIVER",
+      .sentence = "A pid, the registered name that the timer was set for, or #Port<0.N>"},
+     {.name = "name", .sentence = "The registered name of that pid"},
+     {.name = "receiver_display_name",
+      .title = "NAME",
+      .shrinks = true,
+      .derived = true,
+      .sentence =
+          "What tables call that process: its registered name, else its label, else RabbitMQ's "
+          "process_name, else its initial call; aliases of an Elixir node as Elixir writes them"},
+     {.name = "left_ms",
+      .title = "LEFT MS",
+      .kind = ColumnKind::kSpan,
+      .sentence = "At most so many milliseconds until its timeout: since a scheduler of the node "
+                  "last looked for timeouts"},
+     {.name = "orphaned",
+      .title = "ORPHANED",
+      .kind = ColumnKind::kFlag,
+      .sentence =
+          "Of a message timer: no process has this name or pid; absent where the dump cannot tell"},
+     {.name = "message_words",
+      .title = "MESSAGE WORDS",
+      .kind = ColumnKind::kCountIfAny,
+      .sentence = "Words of its message; 0: an immediate term"},
+     {.name = "reference",
+      .title = "REFERENCE",
+      .sentence = "The timer's reference, as the node prints it"},
+     {.name = "scheduler",
+      .title = "SCHEDULER",
+      .kind = ColumnKind::kId,
+      .sentence = "The scheduler that it belongs to",
+      .minimum = 1},
+     {.name = "level",
+      .sentence = "low: in the scheduler's timer wheel; high: in the tree of those beyond it",
+      .one_of = "low high"}}};
 
 constexpr std::array<std::string_view, 4> kTimerKinds = {"unknown", "message", "receive", "port"};
 

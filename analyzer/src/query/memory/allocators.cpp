@@ -85,56 +85,77 @@ std::optional<std::uint64_t> AllocatorLine::utilisation() const {
 
 namespace {
 
-constexpr Column count_of(std::string_view name, std::string_view title) {
-    return {.name = name, .title = title, .kind = ColumnKind::kCount};
-}
-constexpr Column bytes_of(std::string_view name, std::string_view title) {
-    return {.name = name, .title = title, .kind = ColumnKind::kBytes};
-}
-
 constexpr auto kAllocatorFields = std::to_array<Field<AllocatorLine>>({
     computed<AllocatorLine>(
         {.name = "allocator", .title = "ALLOCATOR", .exported = false, .in_json = false},
         [](const AllocatorLine& line) -> Cell {
             return line.instance ? fmt::format("{}[{}]", line.name, *line.instance) : line.name;
         }),
-    field<&AllocatorLine::name>({.name = "name", .title = "", .kind = ColumnKind::kTextOfAll}),
+    field<&AllocatorLine::name>(
+        {.name = "name", .kind = ColumnKind::kTextOfAll, .sentence = "eheap_alloc"}),
     field<&AllocatorLine::instance>(
-        {.name = "instance", .title = "", .kind = ColumnKind::kId, .exported = false}),
-    field<&AllocatorLine::instances>({.name = "instances",
-                                      .title = "",
-                                      .kind = ColumnKind::kCountIfAny,
-                                      .sentence = "Of a sum: how many instances it is of"}),
-    field<&AllocatorLine::carriers>(count_of("carriers", "CARRIERS")),
-    field<&AllocatorLine::carrier_bytes>(
-        {.name = "carrier_bytes", .title = "BYTES", .kind = ColumnKind::kBytes, .also = "bytes"}),
-    field<&AllocatorLine::single_block_carriers>(count_of("single_block_carriers", "")),
-    field<&AllocatorLine::single_block_bytes>(bytes_of("single_block_bytes", "")),
-    field<&AllocatorLine::pooled_carriers>(count_of("pooled_carriers", "")),
-    field<&AllocatorLine::pooled_bytes>(bytes_of("pooled_bytes", "POOLED")),
-    field<&AllocatorLine::mseg_bytes>({.name = "mseg_bytes",
-                                       .title = "",
-                                       .kind = ColumnKind::kBytes,
-                                       .sentence = "Of carriers by mseg_alloc; absent: some are "
-                                                   "pooled, whose maker is not counted"}),
-    field<&AllocatorLine::blocks>(count_of("blocks", "BLOCKS")),
+        {.name = "instance",
+         .kind = ColumnKind::kId,
+         .sentence = "Of one instance: its index; 0 serves all threads that are no schedulers",
+         .exported = false}),
+    field<&AllocatorLine::instances>(
+        {.name = "instances",
+         .kind = ColumnKind::kCountIfAny,
+         .sentence = "Of a sum: how many instances the allocator has"}),
+    field<&AllocatorLine::carriers>({.name = "carriers",
+                                     .title = "CARRIERS",
+                                     .kind = ColumnKind::kCount,
+                                     .sentence = "Carriers"}),
+    field<&AllocatorLine::carrier_bytes>({.name = "carrier_bytes",
+                                          .title = "BYTES",
+                                          .kind = ColumnKind::kBytes,
+                                          .also = "bytes",
+                                          .sentence = "Their size"}),
+    field<&AllocatorLine::single_block_carriers>(
+        {.name = "single_block_carriers",
+         .kind = ColumnKind::kCount,
+         .sentence = "Of these: carriers of one large block"}),
+    field<&AllocatorLine::single_block_bytes>(
+        {.name = "single_block_bytes", .kind = ColumnKind::kBytes, .sentence = "Their size"}),
+    field<&AllocatorLine::pooled_carriers>(
+        {.name = "pooled_carriers",
+         .kind = ColumnKind::kCount,
+         .sentence = "Of carriers: abandoned, for any instance to take over"}),
+    field<&AllocatorLine::pooled_bytes>({.name = "pooled_bytes",
+                                         .title = "POOLED",
+                                         .kind = ColumnKind::kBytes,
+                                         .sentence = "Their size"}),
+    field<&AllocatorLine::mseg_bytes>(
+        {.name = "mseg_bytes",
+         .kind = ColumnKind::kBytes,
+         .sentence = "Of carrier_bytes: from mseg_alloc, not malloc; absent if some carriers are "
+                     "pooled, and of them it is not known"}),
+    field<&AllocatorLine::blocks>({.name = "blocks",
+                                   .title = "BLOCKS",
+                                   .kind = ColumnKind::kCount,
+                                   .sentence = "Blocks in use"}),
     field<&AllocatorLine::block_bytes>({.name = "block_bytes",
                                         .title = "BYTES",
                                         .kind = ColumnKind::kBytes,
-                                        .sentence = "Of blocks, with their headers"}),
+                                        .sentence = "Their size, headers included"}),
+    computed<AllocatorLine>({.name = "free_bytes",
+                             .kind = ColumnKind::kBytes,
+                             .also = "free",
+                             .sentence = "Carriers less blocks"},
+                            [](const AllocatorLine& line) { return cell(line.free_bytes()); }),
     computed<AllocatorLine>(
-        {.name = "free_bytes", .title = "", .kind = ColumnKind::kBytes, .also = "free"},
-        [](const AllocatorLine& line) { return cell(line.free_bytes()); }),
-    computed<AllocatorLine>({.name = "utilisation",
-                             .title = "USED",
-                             .kind = ColumnKind::kTenths,
-                             .sentence = "Blocks' share of the carriers, in tenths of a percent"},
-                            [](const AllocatorLine& line) { return cell(line.utilisation()); }),
+        {.name = "utilisation",
+         .title = "USED",
+         .kind = ColumnKind::kTenths,
+         .sentence =
+             "Blocks' share of the carriers in tenths of a percent; absent without carriers"},
+        [](const AllocatorLine& line) { return cell(line.utilisation()); }),
     field<&AllocatorLine::resident_bytes>(
         {.name = "resident_bytes",
          .title = "RESIDENT",
          .kind = ColumnKind::kBytes,
-         .sentence = "Of the carriers of all instances, in memory when it was read"}),
+         .sentence =
+             "Of a sum: what of the carriers is in memory; absent if the dump does not say"}),
 });
 constexpr auto kAllocatorColumns = columns_of(kAllocatorFields);
 

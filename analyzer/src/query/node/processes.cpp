@@ -174,14 +174,14 @@ class SortKey {
 };
 
 constexpr std::array<Column, 8> kFilterColumns = {
-    {{.name = "pid", .title = ""},
-     {.name = "name", .title = "", .also = "registered_name"},
-     {.name = "initial_call", .title = ""},
-     {.name = "current_function", .title = ""},
-     {.name = "status", .title = ""},
-     {.name = "memory", .title = "", .kind = ColumnKind::kBytes},
-     {.name = "reductions", .title = "", .kind = ColumnKind::kCount},
-     {.name = "queue", .title = "", .kind = ColumnKind::kCount, .also = "message_queue_len"}}};
+    {{.name = "pid"},
+     {.name = "name", .also = "registered_name"},
+     {.name = "initial_call"},
+     {.name = "current_function"},
+     {.name = "status"},
+     {.name = "memory", .kind = ColumnKind::kBytes},
+     {.name = "reductions", .kind = ColumnKind::kCount},
+     {.name = "queue", .kind = ColumnKind::kCount, .also = "message_queue_len"}}};
 
 constexpr std::array<Named<ProcessSort>, 8> kSorts = {{{"memory", ProcessSort::kMemory},
                                                        {"reductions", ProcessSort::kReductions},

@@ -62,14 +62,16 @@ constexpr bool is_amount(ColumnKind kind) {
 
 /// A column of a list of things that are alike: ports, tables, modules...
 struct Column {
-    std::string_view name;   ///< in --columns, --sort, --filter, JSON and exports
-    std::string_view title;  ///< in the head of the text; without one, shown only if asked for
+    std::string_view name;        ///< in --columns, --sort, --filter, JSON and exports
+    std::string_view title = {};  ///< in the head of the text; without one, shown only if asked for
     ColumnKind kind = ColumnKind::kText;
     bool shrinks = false;  ///< may be cut to fit a terminal
     /// Computed from another column and the processes: not exported.
     bool derived = false;
     std::string_view also = {};      ///< a second name in --columns, --sort and --filter
     std::string_view sentence = {};  ///< what it is, for the JSON Schema
+    std::string_view one_of = {};    ///< the texts that it may be, a space between each two
+    std::uint64_t minimum = 0;       ///< of a number
     bool exported = true;            ///< unless derived
     bool in_json = true;             ///< otherwise of the text only
 };

@@ -169,57 +169,59 @@ Cell options_cell(const EtsTableLine& table) {
 }
 
 constexpr auto kEtsFields = std::to_array<Field<EtsTableLine>>({
-    field<&EtsTableLine::id>({.name = "id",
-                              .title = "ID",
-                              .sentence = "Its reference; absent where the dump does not tell it"}),
+    field<&EtsTableLine::id>(
+        {.name = "id", .title = "ID", .sentence = "Its reference: #Ref<0.1.2.3>"}),
     field<&EtsTableLine::name>({.name = "name",
                                 .title = "NAME",
                                 .kind = ColumnKind::kTextOfAll,
                                 .shrinks = true,
-                                .sentence = "An atom as Erlang prints it"}),
-    field<&EtsTableLine::named_table>(
-        {.name = "named_table", .title = "", .kind = ColumnKind::kFlag}),
-    field<&EtsTableLine::type>({.name = "type", .title = "TYPE", .kind = ColumnKind::kTextOfAll}),
+                                .sentence = "An atom, as Erlang prints it"}),
+    field<&EtsTableLine::named_table>({.name = "named_table", .kind = ColumnKind::kFlag}),
+    field<&EtsTableLine::type>({.name = "type",
+                                .title = "TYPE",
+                                .kind = ColumnKind::kTextOfAll,
+                                .one_of = "set bag duplicate_bag ordered_set"}),
     field<&EtsTableLine::owner>({.name = "owner", .title = "OWNER", .sentence = "A pid"}),
     field<&EtsTableLine::owner_name>(
-        {.name = "owner_name", .title = "", .sentence = "The owner's registered name"}),
+        {.name = "owner_name", .sentence = "The owner's registered name"}),
     field<&EtsTableLine::owner_display_name>(
         {.name = "owner_display_name",
          .title = "OWNER NAME",
          .shrinks = true,
          .derived = true,
-         .sentence = "What tables call the owner: its registered name, label or initial call"}),
-    field<&EtsTableLine::heir>({.name = "heir", .title = "", .sentence = "A pid, or none"}),
-    field<&EtsTableLine::keypos>({.name = "keypos", .title = "", .kind = ColumnKind::kSpan}),
-    field<&EtsTableLine::protection>(
-        {.name = "protection", .title = "PROTECTION", .kind = ColumnKind::kTextOfAll}),
+         .sentence = "What tables call the owner: its registered name, else its label, else "
+                     "RabbitMQ's process_name, else its initial call; aliases of an Elixir node as "
+                     "Elixir writes them"}),
+    field<&EtsTableLine::heir>({.name = "heir", .sentence = "A pid, or none"}),
+    field<&EtsTableLine::keypos>({.name = "keypos", .kind = ColumnKind::kSpan, .minimum = 1}),
+    field<&EtsTableLine::protection>({.name = "protection",
+                                      .title = "PROTECTION",
+                                      .kind = ColumnKind::kTextOfAll,
+                                      .one_of = "private protected public"}),
     field<&EtsTableLine::size>({.name = "size",
                                 .title = "ROWS",
                                 .kind = ColumnKind::kCount,
                                 .also = "rows",
-                                .sentence = "Rows, as ets:info/2 counts them"}),
-    field<&EtsTableLine::memory_words>(
-        {.name = "memory_words",
-         .title = "",
-         .kind = ColumnKind::kCount,
-         .sentence = "As the item memory of ets:info/2: bytes as words, rounded up",
-         .exported = false}),
+                                .sentence = "Rows"}),
+    field<&EtsTableLine::memory_words>({.name = "memory_words",
+                                        .kind = ColumnKind::kCount,
+                                        .sentence = "Memory in words, as ets:info(Table, memory)",
+                                        .exported = false}),
     field<&EtsTableLine::memory_bytes>(
         {.name = "memory_bytes", .title = "MEMORY", .kind = ColumnKind::kBytes, .also = "memory"}),
-    field<&EtsTableLine::read_concurrency>(
-        {.name = "read_concurrency", .title = "", .kind = ColumnKind::kFlag}),
-    field<&EtsTableLine::write_concurrency>(
-        {.name = "write_concurrency", .title = "", .kind = ColumnKind::kTextOfAll}),
+    field<&EtsTableLine::read_concurrency>({.name = "read_concurrency", .kind = ColumnKind::kFlag}),
+    field<&EtsTableLine::write_concurrency>({.name = "write_concurrency",
+                                             .kind = ColumnKind::kTextOfAll,
+                                             .sentence = "true, false or auto"}),
     field<&EtsTableLine::decentralized_counters>(
-        {.name = "decentralized_counters", .title = "", .kind = ColumnKind::kFlag}),
-    field<&EtsTableLine::compressed>(
-        {.name = "compressed", .title = "", .kind = ColumnKind::kFlag}),
-    field<&EtsTableLine::fixed>({.name = "fixed", .title = "", .kind = ColumnKind::kFlag}),
-    field<&EtsTableLine::ca_tree>(
-        {.name = "ca_tree",
-         .title = "",
-         .kind = ColumnKind::kFlag,
-         .sentence = "Whether an ordered_set is kept as a contention adapting tree"}),
+        {.name = "decentralized_counters", .kind = ColumnKind::kFlag}),
+    field<&EtsTableLine::compressed>({.name = "compressed", .kind = ColumnKind::kFlag}),
+    field<&EtsTableLine::fixed>({.name = "fixed",
+                                 .kind = ColumnKind::kFlag,
+                                 .sentence = "By ets:safe_fixtable/2 or a traversal"}),
+    field<&EtsTableLine::ca_tree>({.name = "ca_tree",
+                                   .kind = ColumnKind::kFlag,
+                                   .sentence = "Of an ordered_set: a contention adapting tree"}),
     computed<EtsTableLine>({.name = "options",
                             .title = "OPTIONS",
                             .shrinks = true,

@@ -16,11 +16,26 @@ namespace {
 
 enum Place : std::uint8_t { kKey, kWords, kMemory, kValue, kLeftOut, kPlaces };
 
-constexpr std::array<Column, kPlaces> kColumns = {{{"key", "KEY", ColumnKind::kText, true},
-                                                   {"words", "WORDS", ColumnKind::kCount},
-                                                   {"memory", "MEMORY", ColumnKind::kBytes},
-                                                   {"value", "VALUE", ColumnKind::kText, true},
-                                                   {"left_out", "", ColumnKind::kFlag}}};
+constexpr std::array<Column, kPlaces> kColumns = {
+    {{.name = "key",
+      .title = "KEY",
+      .shrinks = true,
+      .sentence = "Absent where its words are not in the dump"},
+     {.name = "words",
+      .title = "WORDS",
+      .kind = ColumnKind::kCount,
+      .sentence = "Of key and value with their tuple; absent in crash dumps"},
+     {.name = "memory",
+      .title = "MEMORY",
+      .kind = ColumnKind::kBytes,
+      .sentence = "Bytes, as persistent_term:info/0 counts"},
+     {.name = "value",
+      .title = "VALUE",
+      .shrinks = true,
+      .sentence = "Of a list: cut after --term-bytes"},
+     {.name = "left_out",
+      .kind = ColumnKind::kFlag,
+      .sentence = "Larger than is captured: the value may be incomplete"}}};
 
 constexpr std::uint64_t kTermWordBytes = 8;
 constexpr std::uint64_t kAreaWords = 2;  // of a literal area beside its terms: global.h
