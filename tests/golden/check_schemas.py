@@ -27,9 +27,13 @@ LISTS = {
     "schedulers": ("activity/schedulers", "properties/schedulers/items", "scheduler"),
     "nodes": ("activity/nodes", "properties/nodes/items", None),
     "persistent-terms": ("activity/persistent-terms", "properties/terms/items", None),
+    "processes": ("common", "$defs/process", "process"),
+    "binaries": ("binaries", "properties/binaries/items", "binary"),
 }
 # The commands whose lists they are, where the name says something else.
 COMMANDS = {"carriers": "allocators --carriers"}
+# Those whose commands filter and sort by columns of their own.
+NO_LISTS = ("processes", "binaries")
 PAGE = ROOT / "docs" / "columns.md"
 PAGE_HEAD = """# Columns of lists
 
@@ -37,8 +41,9 @@ The names for `--columns`, `--sort`, `--filter` and `--group-by`, in the order o
 `tests/golden/check_schemas.py update` from the columns themselves.
 """
 
-# Members of a row that are no columns.
-MORE = {"modules": ("user_count", "users"), "persistent-terms": ("term",)}
+# Members of a row that are no columns, or have a definition of their own.
+MORE = {"modules": ("user_count", "users"), "persistent-terms": ("term",),
+        "processes": ("void_reason",)}
 # A line of an export says of what kind its thing is.
 RENAMED = {"timer": {"kind": "timer_kind"}, "scheduler": {"kind": "scheduler_kind"}}
 OF_A_LINE = ("kind", "node", "captured_us")
@@ -86,6 +91,8 @@ class Schemas:
     def page(self):
         text = PAGE_HEAD
         for name, said in self.columns.items():
+            if name in NO_LISTS:
+                continue
             text += f"\n## {COMMANDS.get(name, name)}\n\n| Column | Values | What it is |\n| --- | --- | --- |\n"
             for column, unit, also in said["units"]:
                 what = said["properties"].get(column, {}).get("description", "")

@@ -7,8 +7,10 @@
 #include "query/activity/schedulers.h"
 #include "query/activity/sockets.h"
 #include "query/activity/timers.h"
+#include "query/holders/binaries.h"
 #include "query/memory/allocators.h"
 #include "query/memory/carriers.h"
+#include "query/node/process_line.h"
 #include "query/tables/ets_tables.h"
 #include "query/tables/modules.h"
 #include "query/tables/persistent_terms.h"
@@ -109,6 +111,8 @@ int main() {
     print_list("timers", query::timer_columns());
     print_list("schedulers", query::scheduler_columns());
     print_list("nodes", query::node_columns());
-    print_list("persistent-terms", query::persistent_term_columns(), true);
+    print_list("persistent-terms", query::persistent_term_columns());
+    print_list("processes", query::process_columns());
+    print_list("binaries", query::binary_columns(), true);
     std::puts("}");
 }

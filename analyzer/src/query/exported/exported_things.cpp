@@ -10,16 +10,7 @@ namespace beamdump::query {
 namespace {
 
 ProcessLine exported_process(const ExportLine& line) {
-    ProcessLine process;
-    process.pid = line.text("pid").value_or("");
-    process.registered_name = line.text("registered_name");
-    process.initial_call = line.text("initial_call");
-    process.translated_initial_call = line.text("translated_initial_call");
-    process.current_function = line.text("current_function");
-    process.status = line.text("status");
-    process.memory_bytes = line.number("memory");
-    process.message_queue_length = line.number("message_queue_len");
-    return process;
+    return process_of([&line](const Column& column) { return line.cell(column); });
 }
 
 }  // namespace

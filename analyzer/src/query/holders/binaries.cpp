@@ -466,7 +466,36 @@ class LeakSearch {
         first_;
 };
 
+constexpr auto kBinaryFields = std::to_array<Field<NodeBinaryLine>>({
+    field<&NodeBinaryLine::address>(
+        {.name = "address", .kind = ColumnKind::kAddress, .sentence = "Of its structure"}),
+    field<&NodeBinaryLine::bytes>(
+        {.name = "size_bytes", .kind = ColumnKind::kBytes, .sentence = "In full"}),
+    field<&NodeBinaryLine::references>(
+        {.name = "references", .kind = ColumnKind::kCount, .sentence = "The VM's count"}),
+    field<&NodeBinaryLine::holders>(
+        {.name = "holding_processes",
+         .kind = ColumnKind::kCount,
+         .sentence = "Processes that refer to it; absent for a crash dump"}),
+    field<&NodeBinaryLine::captured_bytes>({.name = "captured_bytes",
+                                            .kind = ColumnKind::kBytes,
+                                            .sentence = "Bytes of its content in the dump"}),
+});
+constexpr auto kBinaryColumns = columns_of(kBinaryFields);
+
 }  // namespace
+
+std::span<const Field<NodeBinaryLine>> binary_fields() {
+    return kBinaryFields;
+}
+
+std::span<const Column> binary_columns() {
+    return kBinaryColumns;
+}
+
+Row binary_cells(const NodeBinaryLine& line) {
+    return row_of(kBinaryFields, line);
+}
 
 Result<BinarySort> parse_binary_sort(std::string_view name) {
     return parse_choice("sort order", name, kBinarySorts);

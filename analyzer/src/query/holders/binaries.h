@@ -3,12 +3,14 @@
 #include "query/holders/node_sweep.h"
 #include "query/node/dump_facts.h"
 #include "query/process/every_process.h"
+#include "query/rows/fields.h"
 
 #include <libdump/base/budget.h>
 #include <libdump/base/error.h>
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,6 +39,12 @@ struct NodeBinaryLine {
     /// Processes that refer to it; a crash dump does not tell.
     std::optional<std::uint64_t> holders;
 };
+
+/// Its fields in JSON and exports.
+std::span<const Field<NodeBinaryLine>> binary_fields();
+std::span<const Column> binary_columns();
+/// The cells of a binary in these columns.
+Row binary_cells(const NodeBinaryLine& line);
 
 struct NodeBinaries {
     DumpFacts dump;

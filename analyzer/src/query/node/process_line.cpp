@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include <array>
+
 namespace beamdump::query {
 
 namespace {
@@ -38,7 +40,102 @@ std::string in_elixir(const std::string& text) {
                        text.substr(arity));
 }
 
+constexpr auto kProcessFields = std::to_array<Field<ProcessLine>>({
+    field<&ProcessLine::pid>({.name = "pid",
+                              .kind = ColumnKind::kTextOfAll,
+                              .sentence = "As Erlang prints it: <0.123.0>"}),
+    field<&ProcessLine::registered_name>(
+        {.name = "registered_name", .sentence = "As Erlang prints it, quoted where it quotes"}),
+    field<&ProcessLine::label>(
+        {.name = "label",
+         .sentence = "Of the dictionary's '$process_label', as the node's language prints it; "
+                     "where there is no registered name and the dictionary was read",
+         .exported = false}),
+    field<&ProcessLine::process_name>(
+        {.name = "process_name",
+         .sentence = "RabbitMQ's: of the dictionary's process_name, as the node's language prints "
+                     "it; where there is no registered name and the dictionary was read",
+         .exported = false}),
+    field<&ProcessLine::initial_call>({.name = "initial_call",
+                                       .kind = ColumnKind::kTextOfAll,
+                                       .sentence = "module:function/arity"}),
+    field<&ProcessLine::translated_initial_call>(
+        {.name = "translated_initial_call",
+         .sentence = "The function that proc_lib started, as from "
+                     "proc_lib:translate_initial_call/1: module:function/arity"}),
+    field<&ProcessLine::current_function>({.name = "current_function",
+                                           .kind = ColumnKind::kTextOfAll,
+                                           .sentence = "module:function/arity"}),
+    field<&ProcessLine::status>(
+        {.name = "status",
+         .kind = ColumnKind::kTextOfAll,
+         .one_of = "waiting runnable running suspended garbage_collecting exiting free"}),
+    field<&ProcessLine::void_reason>(
+        {.name = "void_reason",
+         .sentence = "Present if the copy of the process is not consistent"}),
+    field<&ProcessLine::memory_bytes>({.name = "memory",
+                                       .kind = ColumnKind::kBytes,
+                                       .sentence = "Bytes, as process_info(memory) counts"}),
+    field<&ProcessLine::reductions>({.name = "reductions",
+                                     .kind = ColumnKind::kCount,
+                                     .sentence = "Done since the process started"}),
+    field<&ProcessLine::message_queue_length>({.name = "message_queue_len",
+                                               .kind = ColumnKind::kCount,
+                                               .sentence = "Messages in all of its queues"}),
+    field<&ProcessLine::total_heap_words>({.name = "total_heap_size",
+                                           .kind = ColumnKind::kCount,
+                                           .sentence = "Words: heap, old heap and fragments"}),
+    field<&ProcessLine::stack_words>(
+        {.name = "stack_size", .kind = ColumnKind::kCount, .sentence = "Words"}),
+    field<&ProcessLine::binary_references>(
+        {.name = "binary_references",
+         .kind = ColumnKind::kCount,
+         .sentence = "On request: references to reference-counted binaries, as "
+                     "process_info(binary) lists them",
+         .exported = false}),
+    field<&ProcessLine::binary_bytes>({.name = "binary_bytes",
+                                       .kind = ColumnKind::kBytes,
+                                       .sentence = "On request: bytes of these binaries, each once",
+                                       .exported = false}),
+    field<&ProcessLine::ets_tables>({.name = "ets_tables",
+                                     .kind = ColumnKind::kCount,
+                                     .sentence = "On request: ETS tables that it owns",
+                                     .exported = false}),
+    field<&ProcessLine::ets_bytes>(
+        {.name = "ets_bytes",
+         .kind = ColumnKind::kBytes,
+         .sentence = "On request: bytes of these tables, as ets:info(memory) counts",
+         .exported = false}),
+    field<&ProcessLine::heap_words>(
+        {.name = "heap_size",
+         .kind = ColumnKind::kCount,
+         .sentence = "On request: words of the block of young heap and stack",
+         .exported = false}),
+    field<&ProcessLine::old_heap_words>(
+        {.name = "old_heap_size",
+         .kind = ColumnKind::kCount,
+         .sentence = "On request: words of the block of the old heap",
+         .exported = false}),
+});
+constexpr auto kProcessColumns = columns_of(kProcessFields);
+
 }  // namespace
+
+std::span<const Field<ProcessLine>> process_fields() {
+    return kProcessFields;
+}
+
+std::span<const Column> process_columns() {
+    return kProcessColumns;
+}
+
+Row process_cells(const ProcessLine& line) {
+    return row_of(kProcessFields, line);
+}
+
+ProcessLine process_of(const CellOf& cell_of) {
+    return thing_of(kProcessFields, cell_of);
+}
 
 std::string atom_text(Dump& dump, std::uint32_t index) {
     return named_or_numbered(dump.atoms().text(index), index);

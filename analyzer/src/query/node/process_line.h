@@ -1,10 +1,13 @@
 #pragma once
 
+#include "query/rows/fields.h"
+
 #include <libdump/model/dump.h>
 #include <libdump/term/term_context.h>
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 
 namespace beamdump::query {
@@ -39,6 +42,14 @@ struct ProcessLine {
 };
 
 ProcessLine process_line(Dump& dump, const records::ProcessRow& row);
+
+/// The fields that JSON and exports have, in their order.
+std::span<const Field<ProcessLine>> process_fields();
+std::span<const Column> process_columns();
+/// The cells of a process in these columns.
+Row process_cells(const ProcessLine& line);
+/// The process that has these cells.
+ProcessLine process_of(const CellOf& cell_of);
 
 /// What tables call a process, and the value (query/node/layout_sources.h) that it comes from.
 struct ShownName {

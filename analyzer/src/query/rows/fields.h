@@ -7,11 +7,15 @@
 #include <cstddef>
 #include <functional>
 #include <optional>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <variant>
 
 namespace beamdump::query {
+
+/// A cell whose text is in the thing.
+using CellView = std::variant<std::monostate, bool, std::uint64_t, std::string_view>;
 
 /// A field of a kind of thing, declared once: its column, and where the value is. Lists, JSON,
 /// exports, what is read back of them, and the JSON Schema come from it.
@@ -19,9 +23,15 @@ template <typename Thing>
 struct Field {
     Column column;
     Cell (*get)(const Thing& thing) = nullptr;
+    /// The same without a copy; null for what is computed.
+    CellView (*view)(const Thing& thing) = nullptr;
     /// Null for what is computed. An absent cell leaves the thing as it is.
     void (*set)(Thing& thing, const Cell& cell) = nullptr;
 };
+
+inline CellView view_of(const Cell& cell) {
+    return std::visit([](const auto& value) { return CellView(value); }, cell);
+}
 
 namespace field_detail {
 
@@ -36,6 +46,21 @@ template <typename Value>
 struct Held<std::optional<Value>> {
     using Type = Value;
 };
+
+template <typename Value>
+CellView view_of(const Value& value) {
+    if constexpr (std::is_same_v<Value, std::string>) {
+        return std::string_view(value);
+    } else if constexpr (std::is_same_v<Value, bool>) {
+        return value;
+    } else {
+        return std::uint64_t{value};
+    }
+}
+template <typename Value>
+CellView view_of(const std::optional<Value>& value) {
+    return value ? view_of(*value) : CellView();
+}
 
 template <typename Value>
 void set_value(Value& value, const Cell& cell) {
@@ -58,6 +83,7 @@ constexpr auto field(Column column) {
     return Field<Thing>{
         .column = column,
         .get = [](const Thing& thing) { return cell(thing.*kMember); },
+        .view = [](const Thing& thing) { return field_detail::view_of(thing.*kMember); },
         .set = [](Thing& thing,
                   const Cell& cell) { field_detail::set_value(thing.*kMember, cell); }};
 }
@@ -65,7 +91,7 @@ constexpr auto field(Column column) {
 /// What is computed of a thing.
 template <typename Thing>
 constexpr Field<Thing> computed(Column column, Cell (*get)(const Thing& thing)) {
-    return {.column = column, .get = get, .set = nullptr};
+    return {.column = column, .get = get};
 }
 
 /// The columns of fields, in their order.

@@ -4,7 +4,9 @@
 #include "query/activity/schedulers.h"
 #include "query/activity/sockets.h"
 #include "query/activity/timers.h"
+#include "query/holders/binaries.h"
 #include "query/memory/allocators.h"
+#include "query/node/process_line.h"
 #include "query/tables/ets_tables.h"
 #include "query/tables/modules.h"
 
@@ -71,20 +73,6 @@ constexpr std::array kGroup = {text("group_by"), text("name"),        count("cou
                                text("largest")};
 constexpr std::array kAtomGroup = {text("pattern"), count("count"), count("bytes"), text("newest"),
                                    count("newest_index")};
-constexpr std::array kProcess = {text("pid"),
-                                 text("registered_name"),
-                                 text("initial_call"),
-                                 text("translated_initial_call"),
-                                 text("current_function"),
-                                 text("status"),
-                                 text("void_reason"),
-                                 count("memory"),
-                                 count("reductions"),
-                                 count("message_queue_len"),
-                                 count("total_heap_size"),
-                                 count("stack_size")};
-constexpr std::array kBinary = {text("address"), count("size_bytes"), count("references"),
-                                count("holding_processes"), count("captured_bytes")};
 constexpr std::array kParent = {text("pid"), text("parent")};
 constexpr std::array kWait = {text("pid"), text("waits_for")};
 constexpr std::array kLink = {text("pid"), text("other_kind"), text("other"), flag("unlinking")};
@@ -117,8 +105,6 @@ BEAMDUMP_KIND(memory_kind, "memory", "memory", kMemory)
 BEAMDUMP_KIND(resident_kind, "resident", "resident", kResident)
 BEAMDUMP_KIND(group_kind, "group", "groups", kGroup)
 BEAMDUMP_KIND(atom_group_kind, "atom_group", "atom_groups", kAtomGroup)
-BEAMDUMP_KIND(process_kind, "process", "processes", kProcess)
-BEAMDUMP_KIND(binary_kind, "binary", "binaries", kBinary)
 BEAMDUMP_KIND(parent_kind, "parent", "parents", kParent)
 BEAMDUMP_KIND(wait_kind, "wait", "waits", kWait)
 BEAMDUMP_KIND(link_kind, "link", "links", kLink)
@@ -128,6 +114,18 @@ BEAMDUMP_KIND(message_shape_kind, "message_shape", "message_shapes", kMessageSha
 BEAMDUMP_KIND(atom_kind, "atom", "atoms", kAtom)
 BEAMDUMP_KIND(end_kind, "end", "exports", kEnd)
 #undef BEAMDUMP_KIND
+
+const ThingKind& process_kind() {
+    static const auto kColumns = exported_columns(process_columns());
+    static const ThingKind kKind{"process", "processes", kColumns};
+    return kKind;
+}
+
+const ThingKind& binary_kind() {
+    static const auto kColumns = exported_columns(binary_columns());
+    static const ThingKind kKind{"binary", "binaries", kColumns};
+    return kKind;
+}
 
 const ThingKind& allocator_kind() {
     static const auto kColumns = exported_columns(allocator_columns());

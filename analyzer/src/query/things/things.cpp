@@ -420,6 +420,18 @@ class Things {
         return std::move(modules.list);
     }
 
+    /// A thing, by its cells in all of its columns.
+    Result<void> tell(const ThingKind& kind, std::span<const Column> columns, const Row& row) {
+        Row cells;
+        cells.reserve(kind.columns.size());
+        for (std::size_t column = 0; column < row.size(); ++column) {
+            if (is_exported(columns[column])) {
+                cells.push_back(exported_cell(columns[column], row[column]));
+            }
+        }
+        return visitor_.thing(kind, cells);
+    }
+
     using List = Result<RowList> (*)(Dump& dump, const std::string& file, const RowQuery& query);
 
     Result<void> listed(const ThingKind& kind, List list, std::string_view sort) {
@@ -431,14 +443,7 @@ class Things {
         }
         RETURN_IF_ERROR(begin(kind, known(answer->total())));
         for (const Row& row : answer->take()) {
-            Row cells;
-            for (std::size_t column = 0; column < row.size(); ++column) {
-                const Column& of = answer->columns()[column];
-                if (is_exported(of)) {
-                    cells.push_back(exported_cell(of, row[column]));
-                }
-            }
-            RETURN_IF_ERROR(visitor_.thing(kind, cells));
+            RETURN_IF_ERROR(tell(kind, answer->columns(), row));
         }
         return {};
     }
@@ -488,13 +493,7 @@ class Things {
                     (chosen_ && !chosen_->insert(line.pid).second)) {
                     continue;
                 }
-                RETURN_IF_ERROR(visitor_.thing(
-                    process_kind(),
-                    {cell(line.pid), cell(line.registered_name), cell(line.initial_call),
-                     cell(line.translated_initial_call), cell(line.current_function),
-                     cell(line.status), cell(line.void_reason), cell(line.memory_bytes),
-                     cell(line.reductions), cell(line.message_queue_length),
-                     cell(line.total_heap_words), cell(line.stack_words)}));
+                RETURN_IF_ERROR(tell(process_kind(), process_columns(), process_cells(line)));
             }
         }
     }
@@ -513,10 +512,7 @@ class Things {
                                                  ? std::nullopt
                                                  : std::optional(answer->total)));
         for (const auto& line : answer->binaries) {
-            RETURN_IF_ERROR(visitor_.thing(
-                binary_kind(),
-                {cell(fmt::format("{:#x}", line.address)), cell(line.bytes), cell(line.references),
-                 cell(line.holders), cell(line.captured_bytes)}));
+            RETURN_IF_ERROR(tell(binary_kind(), binary_columns(), binary_cells(line)));
         }
         return {};
     }

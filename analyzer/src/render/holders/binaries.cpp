@@ -63,11 +63,7 @@ void binaries_json(Output& output, const query::NodeBinaries& answer) {
         write_processes_read(json, *answer.read);
     }
     write_objects(json, "binaries", answer.binaries, [&json](const query::NodeBinaryLine& line) {
-        json.hex_member("address", line.address);
-        json.member("size_bytes", line.bytes);
-        json.member("references", line.references);
-        json.member("holding_processes", line.holders);
-        json.member("captured_bytes", line.captured_bytes);
+        write_fields(json, query::binary_fields(), line);
     });
     json.finish();
 }

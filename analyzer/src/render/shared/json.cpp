@@ -85,27 +85,25 @@ void write_message_members(JsonWriter& json, const query::MessageLine& line) {
     write_term(json, "term", line.term);
 }
 
+void write_cell(JsonWriter& json, const query::Column& column, const query::CellView& cell) {
+    std::visit(
+        [&](const auto& value) {
+            using Value = std::decay_t<decltype(value)>;
+            if constexpr (std::is_same_v<Value, std::uint64_t>) {
+                if (column.kind == query::ColumnKind::kAddress) {
+                    json.hex_member(column.name, value);
+                } else {
+                    json.member(column.name, value);
+                }
+            } else if constexpr (!std::is_same_v<Value, std::monostate>) {
+                json.member(column.name, value);
+            }
+        },
+        cell);
+}
+
 void write_process_members(JsonWriter& json, const query::ProcessLine& line) {
-    json.member("pid", line.pid);
-    json.member("registered_name", line.registered_name);
-    json.member("label", line.label);
-    json.member("process_name", line.process_name);
-    json.member("initial_call", line.initial_call);
-    json.member("translated_initial_call", line.translated_initial_call);
-    json.member("current_function", line.current_function);
-    json.member("status", line.status);
-    json.member("void_reason", line.void_reason);
-    json.member("memory", line.memory_bytes);
-    json.member("reductions", line.reductions);
-    json.member("message_queue_len", line.message_queue_length);
-    json.member("total_heap_size", line.total_heap_words);
-    json.member("stack_size", line.stack_words);
-    json.member("binary_references", line.binary_references);
-    json.member("binary_bytes", line.binary_bytes);
-    json.member("ets_tables", line.ets_tables);
-    json.member("ets_bytes", line.ets_bytes);
-    json.member("heap_size", line.heap_words);
-    json.member("old_heap_size", line.old_heap_words);
+    write_fields(json, query::process_fields(), line);
 }
 
 void write_process(JsonWriter& json, const query::ProcessLine& line, Withheld withheld) {

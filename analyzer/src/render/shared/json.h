@@ -8,6 +8,7 @@
 
 #include <libdump/text/json_writer.h>
 
+#include <span>
 #include <string_view>
 
 namespace beamdump::render {
@@ -19,6 +20,18 @@ using beamdump::write_objects;
 /// The dump's facts as member "dump", "before" or "after"; then, if the layout was not made for the
 /// node's release, "layout", "before_layout" or "after_layout".
 void write_dump(JsonWriter& json, std::string_view name, const query::DumpFacts& facts);
+
+/// A member with a column's name; none for an absent cell.
+void write_cell(JsonWriter& json, const query::Column& column, const query::CellView& cell);
+
+/// The members of a thing, whose fields are no computed ones.
+template <typename Thing>
+void write_fields(JsonWriter& json, std::span<const query::Field<Thing>> fields,
+                  const Thing& thing) {
+    for (const auto& field : fields) {
+        write_cell(json, field.column, field.view(thing));
+    }
+}
 
 /// A term's text, and whether it was truncated.
 void write_term(JsonWriter& json, std::string_view name, const query::TermText& term);

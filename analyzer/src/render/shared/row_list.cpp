@@ -41,15 +41,8 @@ std::string shown(const query::Column& column, const query::Cell& cell) {
     return query::may_be_none(column.kind) ? "" : "?";
 }
 
-void write_cell(JsonWriter& json, const query::Column& column, const query::Cell& cell) {
-    const auto exported = query::exported_cell(column, cell);
-    std::visit(
-        [&](const auto& value) {
-            if constexpr (!std::is_same_v<std::decay_t<decltype(value)>, std::monostate>) {
-                json.member(column.name, value);
-            }
-        },
-        exported);
+void write_row_cell(JsonWriter& json, const query::Column& column, const query::Cell& cell) {
+    write_cell(json, column, query::view_of(cell));
 }
 
 bool is_number(const query::Column& column) {
@@ -157,20 +150,20 @@ void row_groups_json(Output& output, query::RowList& list, const query::DumpFact
     if (query::known_total(facts, list.total())) {
         json.member("group_count", list.group_count());
     }
-    write_objects(json, "groups", list.take_groups(default_sort),
-                  [&](const query::RowGroup& group) {
-                      json.begin_object("values");
-                      for (std::size_t at = 0; at < group.values.size(); ++at) {
-                          write_cell(json, list.columns()[list.group_by()[at]], group.values[at]);
-                      }
-                      json.end_object();
-                      json.member("count", group.count);
-                      json.begin_object("sums");
-                      for (std::size_t at = 0; at < group.sums.size(); ++at) {
-                          write_cell(json, list.columns()[at], group.sums[at]);
-                      }
-                      json.end_object();
-                  });
+    write_objects(
+        json, "groups", list.take_groups(default_sort), [&](const query::RowGroup& group) {
+            json.begin_object("values");
+            for (std::size_t at = 0; at < group.values.size(); ++at) {
+                write_row_cell(json, list.columns()[list.group_by()[at]], group.values[at]);
+            }
+            json.end_object();
+            json.member("count", group.count);
+            json.begin_object("sums");
+            for (std::size_t at = 0; at < group.sums.size(); ++at) {
+                write_row_cell(json, list.columns()[at], group.sums[at]);
+            }
+            json.end_object();
+        });
     json.finish();
 }
 
@@ -230,7 +223,7 @@ void row_members_json(JsonWriter& json, std::span<const query::Column> columns,
                       const query::Row& row) {
     for (std::size_t at = 0; at < row.size(); ++at) {
         if (columns[at].in_json) {
-            write_cell(json, columns[at], row[at]);
+            write_row_cell(json, columns[at], row[at]);
         }
     }
 }
