@@ -3,7 +3,7 @@
 #include "cli/command_table.h"
 #include "cli/output_file.h"
 #include "cli/shared_options.h"
-#include "render/shared/sink_output.h"
+#include "render/shared/output.h"
 
 #include <libdump/base/return_if_error.h>
 #include <libdump/profile/profile_text.h>

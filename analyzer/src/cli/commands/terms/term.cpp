@@ -1,4 +1,4 @@
-#include "render/term/term.h"
+#include "render/term.h"
 
 #include "cli/command_table.h"
 #include "cli/options/term_options.h"

@@ -1,6 +1,6 @@
-#include "render/term/term.h"
+#include "render/term.h"
 
-#include "render/process_table.h"
+#include "render/processes.h"
 #include "render/shared/json.h"
 #include "render/shared/table.h"
 #include "render/shared/term_line.h"

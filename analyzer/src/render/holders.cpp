@@ -1,6 +1,6 @@
-#include "render/holders/holders.h"
+#include "render/holders.h"
 
-#include "render/process_table.h"
+#include "render/processes.h"
 #include "render/shared/layout.h"
 #include "render/shared/process_counts.h"
 #include "render/shared/table.h"

@@ -1,7 +1,7 @@
-#include "render/holders/binaries.h"
+#include "render/binaries.h"
 
-#include "render/holders/holders.h"
-#include "render/process_table.h"
+#include "render/holders.h"
+#include "render/processes.h"
 #include "render/shared/json.h"
 #include "render/shared/layout.h"
 #include "render/shared/process_counts.h"
