@@ -1,9 +1,9 @@
 #include "render/ets.h"
 
 #include "cli/command_table.h"
-#include "cli/options/term_options.h"
 #include "cli/remarks.h"
 #include "cli/shared_options.h"
+#include "cli/term_options.h"
 #include "query/tables/ets_row_groups.h"
 #include "render/shared/row_list.h"
 

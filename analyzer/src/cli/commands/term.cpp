@@ -1,9 +1,9 @@
 #include "render/term.h"
 
 #include "cli/command_table.h"
-#include "cli/options/term_options.h"
 #include "cli/remarks.h"
 #include "cli/shared_options.h"
+#include "cli/term_options.h"
 #include "query/term/term_reading.h"
 
 #include <libdump/base/amount_text.h>

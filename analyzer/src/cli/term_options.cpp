@@ -1,4 +1,4 @@
-#include "cli/options/term_options.h"
+#include "cli/term_options.h"
 
 #include "query/term/beam_records.h"
 #include "query/term/node_syntax.h"

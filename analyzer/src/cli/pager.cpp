@@ -1,4 +1,4 @@
-#include "cli/terminal/pager.h"
+#include "cli/pager.h"
 
 #include <fmt/format.h>
 
