@@ -2,8 +2,8 @@
 
 namespace beamdump::cli {
 
-// A command NAME is NAME.cpp in cli/commands or a folder of it, which defines NAME_command(), and
-// one line here, in its group of the help.
+// A command NAME is NAME.cpp in cli/commands, which defines NAME_command(), and one line here, in
+// its group of the help.
 #define BEAMDUMP_COMMANDS(COMMAND)                \
     COMMAND(summary, "Node")                      \
     COMMAND(memory, "Node")                       \

@@ -1,7 +1,7 @@
 #include "cli/holders.h"
 
 #include "cli/every_process.h"
-#include "render/holders/holders.h"
+#include "render/holders.h"
 
 #include <libdump/base/amount_text.h>
 #include <libdump/base/return_if_error.h>

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "cli/command.h"
-#include "cli/options/term_options.h"
 #include "cli/shared_options.h"
+#include "cli/term_options.h"
 #include "query/holders/refs.h"
 
 #include <cstdint>

@@ -1,5 +1,5 @@
+#include "cli/pager.h"
 #include "cli/run.h"
-#include "cli/terminal/pager.h"
 #include "render/shared/output.h"
 
 #include <libdump/base/first_to_go.h>

@@ -1,6 +1,5 @@
 #pragma once
 
-#include "cli/exit_status.h"
 #include "render/shared/output.h"
 
 #include <libdump/base/error.h>
@@ -10,6 +9,17 @@
 #include <vector>
 
 namespace beamdump::cli {
+
+/// Exit statuses; the same as beamdump-capture's.
+enum class ExitStatus : int {
+    kDone = 0,
+    kFailed = 1,
+    kUsage = 2,
+    /// Done, but data was lost: a truncated dump, a void process, placeholders. Not what the
+    /// capture was not to copy (--binary-bytes).
+    kIncomplete = 3,
+    kFound = 4,  ///< beamdump-analyze only: a check found what it looks for
+};
 
 /// How a run ended.
 struct Ended {

@@ -1,15 +1,128 @@
 #include "render/processes.h"
 
-#include "render/process_table.h"
 #include "render/shared/json.h"
 #include "render/shared/known.h"
-#include "render/shared/layout.h"
 #include "render/shared/table.h"
 #include "render/shared/units.h"
 
 #include <libdump/base/return_if_error.h>
 
+#include <fmt/format.h>
+
+#include <array>
+#include <optional>
+#include <utility>
+#include <vector>
+
 namespace beamdump::render {
+
+namespace {
+
+constexpr std::string_view kAbsentCell = "?";
+
+std::string number_cell(const std::optional<std::uint64_t>& number) {
+    return number ? count_text(*number) : std::string(kAbsentCell);
+}
+
+/// A column on request: where its number is, and of which value it is.
+struct FurtherColumn {
+    query::ProcessColumn column;
+    std::string_view title;
+    std::string_view value;
+    std::optional<std::uint64_t> query::ProcessLine::* amount;
+    bool words;  ///< else bytes
+    std::optional<std::uint64_t> query::ProcessLine::* count = nullptr;
+};
+constexpr std::array kFurtherColumns = {
+    FurtherColumn{query::ProcessColumn::kBinaries, "BINARIES", "binary",
+                  &query::ProcessLine::binary_bytes, false},
+    FurtherColumn{query::ProcessColumn::kEts, "ETS TABLES", "ets.memory_bytes",
+                  &query::ProcessLine::ets_bytes, false, &query::ProcessLine::ets_tables},
+    FurtherColumn{query::ProcessColumn::kStack, "STACK", "stack_size",
+                  &query::ProcessLine::stack_words, true},
+    FurtherColumn{query::ProcessColumn::kHeap, "HEAP", "process.memory.heap_size",
+                  &query::ProcessLine::heap_words, true},
+    FurtherColumn{query::ProcessColumn::kOldHeap, "OLD HEAP", "process.memory.old_heap_size",
+                  &query::ProcessLine::old_heap_words, true}};
+
+/// "1.5 KiB", of tables "1.5 KiB in 2", or 0 where there is nothing.
+std::string further_cell(const FurtherColumn& column, const query::ProcessLine& line,
+                         std::uint64_t word_bytes) {
+    const auto& amount = line.*column.amount;
+    std::string text =
+        amount ? bytes_text(*amount * (column.words ? word_bytes : 1)) : std::string(kAbsentCell);
+    if (column.count != nullptr && line.*column.count) {
+        const std::uint64_t count = *(line.*column.count);
+        text = count == 0 ? "0" : fmt::format("{} in {}", text, count_text(count));
+    }
+    return text;
+}
+
+std::string status_cell(const query::ProcessLine& line) {
+    std::string text = line.status.value_or(std::string(kAbsentCell));
+    if (line.void_reason) {
+        text += " (void)";
+    }
+    return text;
+}
+
+}  // namespace
+
+std::string process_name(const query::ProcessLine& line, const Marks& marks) {
+    const auto name = query::shown_name(line);
+    return name ? marks(name->value, one_line(name->text))
+                : marks("initial_call", std::string(kAbsentCell));
+}
+
+void print_memory_notice(Output& output, const query::DumpFacts& facts, std::string_view which) {
+    if (facts.memory_of_heaps) {
+        output.print(
+            "{}memory of processes: stack, heap, old heap and heap fragments only; the crash dump "
+            "has no more\n",
+            which);
+    }
+}
+
+void print_process_table(Output& output, std::span<const query::ProcessLine> lines,
+                         const Marks& marks, std::string_view indent) {
+    print_process_table(output, lines, marks, {}, 0, indent);
+}
+
+void print_process_table(Output& output, std::span<const query::ProcessLine> lines,
+                         const Marks& marks, const query::ColumnChoice& columns,
+                         std::uint64_t word_bytes, std::string_view indent) {
+    std::vector<Table::Column> heads = {{"PID"},
+                                        {"NAME OR INITIAL CALL", Align::kLeft, true},
+                                        {"MEMORY", Align::kRight},
+                                        {"REDUCTIONS", Align::kRight},
+                                        {"MESSAGES", Align::kRight}};
+    for (const FurtherColumn& column : kFurtherColumns) {
+        if (columns.has(column.column)) {
+            heads.push_back({std::string(column.title), Align::kRight});
+        }
+    }
+    heads.push_back({"STATUS"});
+    heads.push_back({"CURRENT FUNCTION", Align::kLeft, true});
+    Table table(std::move(heads));
+    for (const query::ProcessLine& line : lines) {
+        std::vector<std::string> row = {
+            marks("pid", line.pid), process_name(line, marks),
+            marks("memory",
+                  line.memory_bytes ? bytes_text(*line.memory_bytes) : std::string(kAbsentCell)),
+            marks("reductions", number_cell(line.reductions)),
+            marks("message_queue_len", number_cell(line.message_queue_length))};
+        for (const FurtherColumn& column : kFurtherColumns) {
+            if (columns.has(column.column)) {
+                row.push_back(marks(column.value, further_cell(column, line, word_bytes)));
+            }
+        }
+        row.push_back(marks({"status", "void_reason"}, status_cell(line)));
+        row.push_back(marks("current_function",
+                            one_line(line.current_function.value_or(std::string(kAbsentCell)))));
+        table.add(std::move(row));
+    }
+    table.print(output, indent);
+}
 
 Result<void> processes_text(Output& output, query::ProcessListing& listing,
                             const query::DumpFacts& facts) {

@@ -1,9 +1,9 @@
 #include "query/process/backtrace.h"
 
 #include "cli/command_table.h"
-#include "cli/options/term_options.h"
 #include "cli/remarks.h"
 #include "cli/shared_options.h"
+#include "cli/term_options.h"
 #include "render/backtrace.h"
 
 #include <libdump/base/amount_text.h>

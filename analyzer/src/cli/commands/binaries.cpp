@@ -3,7 +3,7 @@
 #include "cli/command_table.h"
 #include "cli/every_process.h"
 #include "cli/holders.h"
-#include "render/holders/binaries.h"
+#include "render/binaries.h"
 
 #include <libdump/base/return_if_error.h>
 

@@ -3,8 +3,8 @@
 #include "cli/command_table.h"
 #include "cli/every_process.h"
 #include "cli/shared_options.h"
-#include "query/diff/heap/heap_diff.h"
-#include "render/diff/diff.h"
+#include "query/diff/heap_diff.h"
+#include "render/diff.h"
 
 #include <libdump/base/amount_text.h>
 #include <libdump/base/return_if_error.h>

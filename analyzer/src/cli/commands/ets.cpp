@@ -2,8 +2,8 @@
 
 #include "cli/command_table.h"
 #include "cli/list_command.h"
-#include "cli/options/term_options.h"
 #include "cli/remarks.h"
+#include "cli/term_options.h"
 #include "query/tables/ets_row_groups.h"
 #include "render/shared/row_list.h"
 

@@ -6,7 +6,7 @@
 #include "query/things/things.h"
 #include "render/export/sqlite_file.h"
 #include "render/export/thing_writers.h"
-#include "render/shared/sink_output.h"
+#include "render/shared/output.h"
 
 #include <libdump/base/amount_text.h>
 #include <libdump/base/return_if_error.h>

@@ -1,9 +1,9 @@
 #include "query/heap/heap.h"
 
 #include "cli/command_table.h"
-#include "cli/options/term_options.h"
 #include "cli/remarks.h"
 #include "cli/shared_options.h"
+#include "cli/term_options.h"
 #include "render/heap.h"
 
 #include <libdump/base/amount_text.h>

@@ -1,9 +1,9 @@
 #include "query/process/messages.h"
 
 #include "cli/command_table.h"
-#include "cli/options/term_options.h"
 #include "cli/remarks.h"
 #include "cli/shared_options.h"
+#include "cli/term_options.h"
 #include "render/messages.h"
 
 #include <libdump/base/return_if_error.h>

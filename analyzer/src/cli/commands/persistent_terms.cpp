@@ -1,9 +1,9 @@
 #include "query/tables/persistent_terms.h"
 
 #include "cli/command_table.h"
-#include "cli/options/term_options.h"
 #include "cli/remarks.h"
 #include "cli/shared_options.h"
+#include "cli/term_options.h"
 #include "render/tables/persistent_terms.h"
 
 #include <libdump/base/return_if_error.h>

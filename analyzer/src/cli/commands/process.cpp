@@ -1,7 +1,7 @@
 #include "cli/command_table.h"
-#include "cli/options/term_options.h"
 #include "cli/remarks.h"
 #include "cli/shared_options.h"
+#include "cli/term_options.h"
 #include "query/process/process_details.h"
 #include "render/process_details.h"
 

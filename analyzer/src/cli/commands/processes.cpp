@@ -4,7 +4,7 @@
 #include "cli/every_process.h"
 #include "cli/shared_options.h"
 #include "query/groups/process_groups.h"
-#include "render/groups/process_groups.h"
+#include "render/groups.h"
 #include "render/processes.h"
 
 #include <libdump/base/return_if_error.h>

@@ -8,10 +8,10 @@
 #include "query/memory/memory.h"
 #include "query/node/summary.h"
 #include "query/tables/ets_tables.h"
-#include "render/diff/diff.h"
+#include "render/diff.h"
 #include "render/ets.h"
 #include "render/node/memory.h"
-#include "render/shared/sink_output.h"
+#include "render/shared/output.h"
 #include "render/summary.h"
 
 #include <libdump/base/return_if_error.h>

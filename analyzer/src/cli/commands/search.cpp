@@ -3,7 +3,7 @@
 #include "cli/command_table.h"
 #include "cli/every_process.h"
 #include "cli/holders.h"
-#include "render/holders/search.h"
+#include "render/search.h"
 
 #include <libdump/base/amount_text.h>
 #include <libdump/base/return_if_error.h>

@@ -2,7 +2,7 @@
 #include "cli/every_process.h"
 #include "cli/shared_options.h"
 #include "query/groups/process_tree.h"
-#include "render/groups/process_tree.h"
+#include "render/groups.h"
 
 #include <libdump/base/return_if_error.h>
 

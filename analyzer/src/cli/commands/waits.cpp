@@ -3,7 +3,7 @@
 #include "cli/command_table.h"
 #include "cli/every_process.h"
 #include "cli/shared_options.h"
-#include "render/groups/waits.h"
+#include "render/groups.h"
 
 #include <libdump/base/return_if_error.h>
 

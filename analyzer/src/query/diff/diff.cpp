@@ -1,21 +1,91 @@
 #include "query/diff/diff.h"
 
-#include "query/diff/compared_dumps.h"
 #include "query/diff/growth.h"
 #include "query/diff/section.h"
 #include "query/exported/exported_things.h"
 #include "query/memory/node_memory.h"
 
 #include <libdump/base/return_if_error.h>
+#include <libdump/model/node_scheme.h>
 
-#include <algorithm>
+#include <array>
 #include <iterator>
+#include <span>
 #include <string_view>
 #include <utility>
 
 namespace beamdump::query {
 
+// A new section is a DiffSource in the file of sources that compares such things, and a line here.
+#define BEAMDUMP_DIFF_SOURCES(SOURCE) \
+    SOURCE(memory)                    \
+    SOURCE(processes)                 \
+    SOURCE(registered_names)          \
+    SOURCE(groups)                    \
+    SOURCE(mailboxes)                 \
+    SOURCE(ets_tables)                \
+    SOURCE(ets_names)                 \
+    SOURCE(persistent_terms)          \
+    SOURCE(binary_holders)            \
+    SOURCE(binaries)                  \
+    SOURCE(atoms)                     \
+    SOURCE(modules)                   \
+    SOURCE(ports)                     \
+    SOURCE(sockets)
+
+#define BEAMDUMP_DECLARE(NAME) const DiffSource& NAME##_diff_source();
+BEAMDUMP_DIFF_SOURCES(BEAMDUMP_DECLARE)
+#undef BEAMDUMP_DECLARE
+
+DiffContext make_context(const std::vector<DiffInput>& inputs, const DiffOptions& options) {
+    DiffContext context{.dumps = {}, .times_us = {}, .options = options};
+    for (const DiffInput& input : inputs) {
+        ComparedDump dump;
+        if (input.exported != nullptr) {
+            dump.exported = input.exported;
+            dump.facts = input.exported->facts();
+            dump.run = input.exported->run();
+            dump.of_crash_dump = input.exported->of_crash_dump();
+            dump.whole = input.exported->whole();
+        } else {
+            dump.dump = input.dump;
+            dump.facts = dump_facts(*input.dump, input.file);
+            dump.run = node_run(*input.dump, dump.facts.node_name);
+            dump.of_crash_dump = is_of_crash_dump(*input.dump);
+            dump.whole = !dump.facts.damage && dump.facts.text_complete.value_or(true);
+        }
+        context.any_export |= dump.exported != nullptr;
+        context.any_crash_dump |= dump.of_crash_dump;
+        context.times_us.push_back(dump.facts.captured_us);
+        context.dumps.push_back(std::move(dump));
+    }
+    for (std::size_t next = 1; next < context.dumps.size(); ++next) {
+        context.same_run &= same_run(context.dumps[next - 1].run, context.dumps[next].run);
+    }
+    return context;
+}
+
+DumpsDiff begin_diff(const DiffContext& context) {
+    DumpsDiff diff;
+    for (const ComparedDump& dump : context.dumps) {
+        diff.dumps.push_back(dump.facts);
+    }
+    diff.times_us = context.times_us;
+    diff.same_run = context.same_run;
+    return diff;
+}
+
 namespace {
+
+/// All sections, in the order of the answer.
+std::span<const DiffSource* const> diff_sources() {
+#define BEAMDUMP_LIST(NAME) &NAME##_diff_source(),
+    static const std::array kSources = {BEAMDUMP_DIFF_SOURCES(BEAMDUMP_LIST)};
+#undef BEAMDUMP_LIST
+    return kSources;
+}
+
+#undef BEAMDUMP_DIFF_SOURCES
 
 /// All memory of the node: what erlang:memory(total) says, what is resident, or what is known.
 Result<std::optional<std::uint64_t>> memory_of(const DiffInput& input) {

@@ -74,6 +74,12 @@ struct DiffInput {
     const ExportFile* exported = nullptr;  ///< instead of a dump; non-owning
 };
 
+/// What is known of all dumps before anything is compared.
+DiffContext make_context(const std::vector<DiffInput>& inputs, const DiffOptions& options);
+
+/// The head of the answer about them.
+DumpsDiff begin_diff(const DiffContext& context);
+
 /// Compares dumps, the earliest first; two at least. Things are found again by their keys
 /// (docs/diff.md). Memory: the things of one section (ThingTable), not the dumps' sizes.
 Result<DumpsDiff> diff_dumps(const std::vector<DiffInput>& inputs, const DiffOptions& options);

@@ -132,7 +132,4 @@ struct DiffSource {
                              std::span<ThingChange*> things) = nullptr;
 };
 
-/// All sections, in the order of the answer (sources.cpp).
-std::span<const DiffSource* const> diff_sources();
-
 }  // namespace beamdump::query

@@ -7,8 +7,9 @@
 
 namespace beamdump::query {
 
-// A rule NAME is query/findings/rules/NAME.cpp, which defines NAME_rule(), and one line here,
-// causes before what follows from them: the mailbox of a process that waits in a cycle grows.
+// A rule NAME is NAME_rule() in the file of query/findings/rules that looks at such things, and one
+// line here, causes before what follows from them: the mailbox of a process that waits in a cycle
+// grows.
 #define BEAMDUMP_FINDING_RULES(RULE) \
     RULE(slogan)                     \
     RULE(stopped_node)               \

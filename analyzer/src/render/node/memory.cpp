@@ -1,6 +1,6 @@
 #include "render/node/memory.h"
 
-#include "render/process_table.h"
+#include "render/processes.h"
 #include "render/shared/json.h"
 #include "render/shared/known.h"
 #include "render/shared/layout.h"

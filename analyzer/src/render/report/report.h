@@ -1,12 +1,11 @@
 #pragma once
 
 #include "query/things/report_processes.h"
-#include "render/report/packed_output.h"
-#include "render/report/script_output.h"
 #include "render/shared/output.h"
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,6 +13,39 @@
 #include <vector>
 
 namespace beamdump::render {
+
+/// JSON into a script element of a page, non-owning: < > & in its texts, the only place where JSON
+/// has them, as \u003C... so that no text ends the element. To be flushed before the page goes on.
+class ScriptOutput final : public Output {
+  public:
+    explicit ScriptOutput(Output& page) : page_(page) {}
+
+  protected:
+    Result<void> put(std::string_view text) override;
+
+  private:
+    Output& page_;
+};
+
+/// Text into a page, compressed by zlib and as base 64, non-owning. Memory does not depend on its
+/// length.
+class PackedOutput final : public Output {
+  public:
+    explicit PackedOutput(Output& page);
+    PackedOutput(const PackedOutput&) = delete;
+    PackedOutput& operator=(const PackedOutput&) = delete;
+    ~PackedOutput() override;
+
+    /// Writes what is held. Nothing may follow.
+    void finish();
+
+  protected:
+    Result<void> put(std::string_view text) override;
+
+  private:
+    class Stream;
+    std::unique_ptr<Stream> stream_;
+};
 
 /// Texts by number, in the order in which they come.
 class TextTable {

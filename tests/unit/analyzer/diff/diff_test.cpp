@@ -1,7 +1,7 @@
 #include "query/diff/diff.h"
 
 #include "program.h"
-#include "query/diff/heap/heap_diff.h"
+#include "query/diff/heap_diff.h"
 
 #include <libdump/model/dump.h>
 

@@ -1,0 +1,265 @@
+#include "query/activity/ports.h"
+#include "query/activity/timers.h"
+#include "query/findings/finding.h"
+#include "query/findings/node_facts.h"
+#include "query/tables/atoms.h"
+
+#include <libdump/base/amount_text.h>
+#include <libdump/base/return_if_error.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+// Rules about ETS tables, and the node's tables of atoms, processes, ports and timers.
+
+namespace beamdump::query {
+
+namespace {
+
+/// Of the node's memory.
+constexpr std::uint64_t kLargeShare = 20;
+/// Of each row that is left: rows have some hundred bytes.
+constexpr std::uint64_t kMuchOfARow = 4096;
+
+/// Whether a table is fixed, by ets:safe_fixtable/2 or a traversal under way, and has more memory
+/// than its rows explain: rows that are deleted meanwhile are kept (erl_db_hash.c).
+bool keeps_deleted_rows(const EtsTableLine& table) {
+    return table.fixed.value_or(false) && table.size &&
+           table.memory_bytes.value_or(0) / std::max<std::uint64_t>(*table.size, 1) >= kMuchOfARow;
+}
+
+/// `shop`; of an unnamed table, of whose name there may be many, also which one it is.
+std::string name_of(const EtsTableLine& table) {
+    const auto name = table.name.value_or(table.id.value_or("?"));
+    if (table.named_table.value_or(true)) {
+        return name;
+    }
+    const auto more = table.id && table.name ? table.id
+                      : table.owner          ? std::optional("of " + *table.owner)
+                                             : std::nullopt;
+    return more ? fmt::format("{} ({})", name, *more) : name;
+}
+
+}  // namespace
+
+Result<RuleAnswer> ets_table_rule(NodeFacts& facts) {
+    ASSIGN_OR_RETURN(const auto* tables, facts.tables());
+    ASSIGN_OR_RETURN(const auto node_bytes, facts.node_bytes());
+    std::vector<const EtsTableLine*> large;
+    bool known = true;
+    for (const auto& table : *tables) {
+        known = known && table.memory_bytes.has_value();
+        const auto bytes = table.memory_bytes.value_or(0);
+        if (bytes >= kLargeBytes &&
+            (percent_of(bytes, node_bytes) >= kLargeShare || keeps_deleted_rows(table))) {
+            large.push_back(&table);
+        }
+    }
+    std::ranges::stable_sort(large, std::greater(),
+                             [](const auto* table) { return table->memory_bytes; });
+    large.resize(std::min<std::size_t>(large.size(), kMostOfARule));
+    RuleAnswer answer;
+    if (!known) {
+        answer.left_out = "the dump does not have the memory of each table";
+    }
+    for (const auto* table : large) {
+        const auto name = name_of(*table);
+        const auto share = percent_of(*table->memory_bytes, node_bytes);
+        Finding finding;
+        finding.sentence =
+            fmt::format("{}% of the node's memory ({} of {}) is the ETS table {}{}{}.", share,
+                        bytes_text(*table->memory_bytes), bytes_text(node_bytes), name,
+                        table->size ? ", with " + counted(*table->size, "row") : "",
+                        keeps_deleted_rows(*table)
+                            ? ": it is fixed (ets:safe_fixtable, or a traversal under way), which "
+                              "keeps what is deleted"
+                            : "");
+        finding.command = facts.command("ets");
+        finding.figures = {{"memory_bytes", *table->memory_bytes},
+                           {"all_memory_bytes", node_bytes},
+                           {"share_percent", share},
+                           {"table", name}};
+        if (table->size) {
+            finding.figures.push_back({"rows", *table->size});
+        }
+        finding.values = {"ets.memory_bytes", "ets.name", "categories"};
+        answer.findings.push_back(std::move(finding));
+    }
+    return answer;
+}
+
+namespace {
+
+/// Atoms are never removed, and a full table ends the node. A release with all of its applications
+/// fills a tenth of it.
+constexpr std::uint64_t kHalfFull = 50;
+/// Percent of the atoms: this many that differ only in digits were made from input.
+constexpr std::uint64_t kLargeGroup = 20;
+
+}  // namespace
+
+Result<RuleAnswer> atom_table_rule(NodeFacts& facts) {
+    const auto& totals = facts.dump().trailer().totals();
+    const auto limit = atom_limit(facts.dump()).limit;
+    if (!totals.has_atoms() || !limit) {
+        return fail(ErrorCode::kNotFound,
+                    "the dump does not tell how many atoms the node may have");
+    }
+    RuleAnswer answer;
+    const auto full = percent_of(totals.atoms(), *limit);
+    if (full < kHalfFull) {
+        return answer;
+    }
+    Finding finding;
+    finding.figures = {{"atoms", totals.atoms()}, {"atom_limit", *limit}, {"full_percent", full}};
+    AtomsOptions query;
+    query.limit = 1;
+    ASSIGN_OR_RETURN(const auto report, atom_report(facts.dump(), facts.file(), query));
+    std::string of_one_group;
+    if (!report.largest_groups.empty()) {
+        const auto& group = report.largest_groups.front();
+        const auto share = percent_of(group.count, totals.atoms());
+        if (share >= kLargeGroup) {
+            of_one_group =
+                fmt::format(", {}% of it {} ({})", share, group.name, count_text(group.count));
+            finding.figures.push_back({"group", group.name});
+            finding.figures.push_back({"group_atoms", group.count});
+        }
+    }
+    finding.sentence = fmt::format("The atom table is {}% full ({} of {} atoms){}.", full,
+                                   count_text(totals.atoms()), count_text(*limit), of_one_group);
+    finding.command = facts.command("atoms");
+    finding.values = {"summary.counts.atoms", "atoms.count"};
+    answer.findings.push_back(std::move(finding));
+    return answer;
+}
+
+/// Of the limit: a node that may have 262,144 or a million, by default, has a tenth of them.
+constexpr std::uint64_t kNearProcessLimit = 75;
+
+Result<RuleAnswer> process_limit_rule(NodeFacts& facts) {
+    ASSIGN_OR_RETURN(const auto* scan, facts.processes());
+    if (!facts.dump().node().has_process_limit()) {
+        return fail(ErrorCode::kNotFound,
+                    "the dump does not tell how many processes the node may have");
+    }
+    const std::uint64_t limit = facts.dump().node().process_limit();
+    const auto full = percent_of(scan->processes, limit);
+    RuleAnswer answer;
+    if (full < kNearProcessLimit) {
+        return answer;
+    }
+    Finding finding;
+    finding.sentence = fmt::format("The process table is {}% full ({} of {} processes).", full,
+                                   count_text(scan->processes), count_text(limit));
+    finding.command = facts.command("processes", {"--group-by", "initial_call", "--sort", "count"});
+    finding.figures = {
+        {"processes", scan->processes}, {"process_limit", limit}, {"full_percent", full}};
+    finding.values = {"pid", "process_limit"};
+    answer.findings.push_back(std::move(finding));
+    return answer;
+}
+
+/// Of the limit.
+constexpr std::uint64_t kNearPortLimit = 75;
+
+Result<RuleAnswer> port_limit_rule(NodeFacts& facts) {
+    const auto& node = facts.dump().node();
+    if (!node.has_port_limit() || facts.dump().trailer().ports_offset_size() == 0) {
+        return fail(ErrorCode::kNotFound,
+                    "the dump does not tell how many ports the node may have, "
+                    "or has no ports");
+    }
+    std::uint64_t ports = 0;
+    for (const auto offset : facts.dump().trailer().ports_offset()) {
+        ASSIGN_OR_RETURN(const auto page, facts.dump().reader().message_at<records::Ports>(
+                                              offset, format::RecordKind::kPorts));
+        ports += static_cast<std::uint64_t>(page.port_size());
+    }
+    const auto full = percent_of(ports, node.port_limit());
+    RuleAnswer answer;
+    if (full < kNearPortLimit) {
+        return answer;
+    }
+    Finding finding;
+    finding.sentence = fmt::format("The port table is {}% full ({} of {} ports).", full,
+                                   count_text(ports), count_text(node.port_limit()));
+    finding.command = facts.command("ports");
+    finding.figures = {
+        {"ports", ports}, {"port_limit", std::uint64_t{node.port_limit()}}, {"full_percent", full}};
+    finding.values = {"ports.port"};
+    answer.findings.push_back(std::move(finding));
+    return answer;
+}
+
+namespace {
+
+/// A name may be unregistered for a moment, while its process is restarted.
+constexpr std::uint64_t kManyForName = 1000;
+/// Timers that are set again before they are cancelled; a server with a timer for each of many
+/// connections has fewer.
+constexpr std::uint64_t kManyOfOneReceiver = 100'000;
+
+struct Receiver {
+    std::uint64_t timers = 0;
+    bool orphaned = false;
+    bool is_pid = false;
+    /// A process's timers are cancelled when it exits (erl_process.c,
+    /// erts_continue_exit_process()): one for a pid that no process has should not be there.
+    [[nodiscard]] bool deserves_a_look() const {
+        const std::uint64_t many = !orphaned ? kManyOfOneReceiver : is_pid ? 1 : kManyForName;
+        return timers >= many;
+    }
+};
+using ReceiverEntry = std::pair<std::string, Receiver>;
+
+}  // namespace
+
+Result<RuleAnswer> orphaned_timers_rule(NodeFacts& facts) {
+    std::unordered_map<std::string, Receiver> receivers;
+    std::uint64_t all = 0;
+    RETURN_IF_ERROR(
+        visit_message_timers(facts.dump(), facts.file(), [&](const MessageTimer& timer) {
+            auto& receiver = receivers[std::string(timer.receiver)];
+            ++receiver.timers;
+            receiver.orphaned = timer.orphaned.value_or(false);
+            receiver.is_pid = timer.receiver.starts_with('<');
+            ++all;
+        }));
+    std::vector<ReceiverEntry> worst;
+    for (const auto& entry : receivers) {
+        if (entry.second.deserves_a_look()) {
+            worst.emplace_back(entry);
+        }
+    }
+    std::ranges::sort(worst, [](const ReceiverEntry& one, const ReceiverEntry& other) {
+        return std::tuple(other.second.timers, one.first) <
+               std::tuple(one.second.timers, other.first);
+    });
+    worst.resize(std::min<std::size_t>(worst.size(), kMostOfARule));
+    RuleAnswer answer;
+    answer.left_out = facts.text_cut_off();
+    for (const auto& [name, receiver] : worst) {
+        Finding finding;
+        finding.sentence =
+            receiver.orphaned
+                ? fmt::format(
+                      "{} of {} {} to send a message to {}, {}.", count_text(receiver.timers),
+                      counted(all, "message timer"), receiver.timers == 1 ? "waits" : "wait", name,
+                      receiver.is_pid ? "which does not exist" : "a name that no process has")
+                : fmt::format("{} of {} are for one receiver, {}.", count_text(receiver.timers),
+                              counted(all, "message timer"), facts.named(name));
+        finding.command = facts.command("timers", {"--filter", "receiver=" + name});
+        finding.figures = {{"timers", receiver.timers}, {"all_timers", all}, {"receiver", name}};
+        finding.values = {"timers.kind", "timers.receiver", "timers.orphaned"};
+        answer.findings.push_back(std::move(finding));
+    }
+    return answer;
+}
+
+}  // namespace beamdump::query

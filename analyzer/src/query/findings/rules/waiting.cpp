@@ -1,0 +1,305 @@
+#include "query/findings/finding.h"
+#include "query/findings/node_facts.h"
+#include "query/process/message_senders.h"
+#include "query/process/messages.h"
+#include "query/process/process_names.h"
+
+#include <libdump/base/amount_text.h>
+#include <libdump/base/return_if_error.h>
+#include <libdump/model/node_scheme.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+
+// Rules about what waits for processes: callers, and messages that are not read.
+
+namespace beamdump::query {
+
+/// Processes that wait for each other wait until their calls time out: a cycle of any length is
+/// told.
+Result<RuleAnswer> call_cycle_rule(NodeFacts& facts) {
+    ASSIGN_OR_RETURN(const auto* scan, facts.processes());
+    RuleAnswer answer;
+    if (!facts.full() && scan->in_call.count < 2) {
+        return answer;
+    }
+    answer.left_out = facts.callers_left_out();
+    answer.left_to_full = answer.left_out.has_value();
+    ASSIGN_OR_RETURN(const auto* waits, facts.waits());
+    for (const auto& cycle : waits->cycles) {
+        if (answer.findings.size() == kMostOfARule) {
+            break;
+        }
+        constexpr std::size_t kNamed = 4;
+        const auto& processes = cycle.processes;
+        std::string names;
+        for (std::size_t i = 0; i < processes.size() && i < kNamed; ++i) {
+            names += (i == 0 ? "" : ", ") + process_with_name(processes[i]);
+        }
+        Finding finding;
+        finding.sentence = fmt::format(
+            "{} in a cycle of calls for each other: {}{}{}.",
+            counted(processes.size(), "process waits", "processes wait"), names,
+            processes.size() > kNamed ? " and others" : "",
+            cycle.behind == 0 ? std::string()
+                              : fmt::format("; {} behind them",
+                                            counted(cycle.behind, "caller waits", "callers wait")));
+        finding.command = facts.command("waits");
+        finding.figures = {{"processes", processes.size()},
+                           {"process", processes.front().pid},
+                           {"callers", cycle.behind}};
+        finding.values = {"pid", "frames", "monitors", "reference"};
+        answer.findings.push_back(std::move(finding));
+    }
+    return answer;
+}
+
+namespace {
+
+/// Fewer wait for a moment in any pool of workers under load.
+constexpr std::uint64_t kManyBehindOne = 20;
+/// Where no process has so many behind it: far more than the workers of some pools.
+constexpr std::uint64_t kManyInCalls = 200;
+
+}  // namespace
+
+/// Of a chain of processes that wait for each other the last is told, which waits for none; a cycle
+/// is another rule's.
+Result<RuleAnswer> waiting_callers_rule(NodeFacts& facts) {
+    ASSIGN_OR_RETURN(const auto* scan, facts.processes());
+    RuleAnswer answer;
+    const std::uint64_t callers = scan->in_call.count;
+    if (!facts.full() && callers < kManyBehindOne) {
+        return answer;
+    }
+    answer.left_out = facts.callers_left_out();
+    answer.left_to_full = answer.left_out.has_value();
+    ASSIGN_OR_RETURN(const auto* waits, facts.waits());
+    for (const auto& target : waits->waited_for) {
+        if (target.behind < kManyBehindOne || answer.findings.size() == kMostOfARule) {
+            break;
+        }
+        if (target.in_cycle || target.waits_for) {
+            continue;
+        }
+        Finding finding;
+        finding.sentence =
+            fmt::format("{}{} callers wait for {}{}.", answer.left_out ? "At least " : "",
+                        count_text(target.behind),
+                        target.process ? process_with_name(*target.process) : target.name,
+                        target.process ? place_of(*target.process) : "");
+        finding.command = target.process ? facts.command("backtrace", {pid_word(*target.process)})
+                                         : facts.command("waits");
+        finding.figures = {{"callers", target.behind}, {"process", target.name}};
+        finding.values = {"pid", "frames", "monitors", "reference"};
+        answer.findings.push_back(std::move(finding));
+    }
+    if (answer.findings.empty() && waits->cycles.empty() && callers >= kManyInCalls) {
+        Finding finding;
+        finding.sentence =
+            fmt::format("{} processes wait in a call for others.", count_text(callers));
+        finding.command = facts.command("waits");
+        finding.figures = {{"callers", callers}};
+        finding.values = {"pid", "current_function"};
+        answer.findings.push_back(std::move(finding));
+    }
+    return answer;
+}
+
+namespace {
+
+/// Processes of kernel that many others need, and what waits where one of them is slow.
+struct SystemProcess {
+    std::string_view name;
+    std::string_view what;
+};
+constexpr std::array kSystemProcesses = {
+    SystemProcess{"file_server_2", "opening and listing files"},
+    SystemProcess{"code_server", "loading code"},
+    SystemProcess{"application_controller", "starting and stopping applications"},
+    SystemProcess{"global_name_server", "global names and locks"},
+    SystemProcess{"inet_db", "looking up host names"},
+    SystemProcess{"erl_prim_loader", "loading code from files"},
+    SystemProcess{"init", "starting and stopping the node"}};
+
+/// These answer in less than a ms, or a few ms with a slow disk.
+constexpr std::uint64_t kManyMessages = 20;
+
+bool is_supervisor(const ProcessLine& line) {
+    return line.translated_initial_call && line.translated_initial_call->starts_with("supervisor:");
+}
+
+Finding finding_of(NodeFacts& facts, const ProcessLine& line, std::string_view what) {
+    Finding finding;
+    const auto messages = line.message_queue_length.value_or(0);
+    finding.sentence =
+        fmt::format("{} messages are unread in {}{}: {} waits.", count_text(messages),
+                    process_with_name(line), place_of(line), what);
+    finding.command = facts.command("backtrace", {pid_word(line)});
+    finding.figures = {{"messages", messages}, {"process", line.pid}};
+    finding.values = {"pid", "message_queue_len", "current_function", "registered_name"};
+    return finding;
+}
+
+}  // namespace
+
+/// Processes of the system that do not keep up, or are stuck.
+Result<RuleAnswer> system_process_rule(NodeFacts& facts) {
+    ASSIGN_OR_RETURN(const auto* scan, facts.processes());
+    RuleAnswer answer;
+    for (const auto& process : kSystemProcesses) {
+        const auto row = facts.dump().find_process(process.name);
+        if (!row && row.error().code == ErrorCode::kNotFound) {
+            continue;
+        }
+        RETURN_IF_ERROR(row);
+        const auto line = named_line(facts.dump(), *row);
+        if (line.message_queue_length.value_or(0) >= kManyMessages) {
+            answer.findings.push_back(finding_of(facts, line, process.what));
+        }
+    }
+    for (const auto& [messages, row] : scan->longest) {
+        if (messages < kManyMessages || answer.findings.size() >= kMostOfARule) {
+            break;
+        }
+        ASSIGN_OR_RETURN(const auto line, facts.line(row));
+        const bool told = std::ranges::find(kSystemProcesses, line.registered_name.value_or(""),
+                                            &SystemProcess::name) != kSystemProcesses.end();
+        if (is_supervisor(line) && !told) {
+            answer.findings.push_back(
+                finding_of(facts, line, "starting and restarting its children"));
+        }
+    }
+    return answer;
+}
+
+namespace {
+
+/// A server takes this many in some 10 ms; a longer queue is more than a burst. Applications that
+/// bound their queues do so far below: RabbitMQ's credit is 400 messages.
+constexpr std::uint64_t kLongMailbox = 10'000;
+
+/// ", 98% of them {order,_,_}, 75% from <0.9.0>": what most messages are, where it is a half.
+Result<std::string> most_of_them(NodeFacts& facts, const ProcessLine& line,
+                                 std::vector<Figure>& figures) {
+    MessagesOptions options;
+    options.sensitive = facts.options().sensitive;
+    ASSIGN_OR_RETURN(const auto listing,
+                     MessageListing::open(facts.dump(), facts.file(), line.pid, options));
+    if (listing->withheld() != Withheld::kNo) {
+        return std::string();
+    }
+    std::string text;
+    const auto add = [&](std::string_view what, const std::string& name, std::uint64_t count,
+                         std::uint64_t of, std::string_view figure) {
+        constexpr std::uint64_t kMost = 50;
+        if (percent_of(count, of) >= kMost) {
+            text += fmt::format("{} {}% of them {}{}", text.empty() ? ";" : ",",
+                                percent_of(count, of), what, name);
+            figures.push_back({figure, name});
+        }
+    };
+    ASSIGN_OR_RETURN(const auto shapes, listing->histogram());
+    if (!shapes.shapes.empty()) {
+        const auto& most = shapes.shapes.front();
+        add("", most.shape, most.count, shapes.messages, "shape");
+    }
+    ASSIGN_OR_RETURN(const auto senders, listing->senders());
+    if (!senders.senders.empty()) {
+        const auto& most = senders.senders.front();
+        add("from ", most.name, most.count, senders.messages, "sender");
+    }
+    return text;
+}
+
+}  // namespace
+
+Result<RuleAnswer> mailbox_rule(NodeFacts& facts) {
+    ASSIGN_OR_RETURN(const auto* scan, facts.processes());
+    RuleAnswer answer;
+    for (const auto& [messages, row] : scan->longest) {
+        if (messages < kLongMailbox || answer.findings.size() == kMostOfARule) {
+            break;
+        }
+        ASSIGN_OR_RETURN(const auto line, facts.line(row));
+        Finding finding;
+        finding.figures = {{"messages", messages}, {"process", line.pid}};
+        std::string more;
+        if (facts.full()) {
+            ASSIGN_OR_RETURN(more, most_of_them(facts, line, finding.figures));
+        }
+        finding.sentence = fmt::format("A mailbox of {} messages in {}{}{}.", count_text(messages),
+                                       process_with_name(line), place_of(line), more);
+        finding.command = facts.command("messages", {pid_word(line)});
+        finding.values = {"pid", "message_queue_len", "registered_name"};
+        answer.findings.push_back(std::move(finding));
+    }
+    return answer;
+}
+
+namespace {
+
+/// That log events go through (kernel: logger_server.erl, logger_proxy.erl; error_logger before
+/// OTP 21; init, for what is written before the logger has started).
+constexpr std::array kLoggers = {std::string_view("logger_proxy"), std::string_view("logger"),
+                                 std::string_view("error_logger"),
+                                 std::string_view("logger_std_h_default")};
+
+/// A node that logs in a burst has some for a moment; one that has ended will read none of them.
+constexpr std::uint64_t kManyOfRunningNode = 1000;
+constexpr std::size_t kShownBytes = 240;
+
+/// The text of the first message; empty where it is not shown.
+Result<std::string> first_message(NodeFacts& facts, const ProcessLine& line) {
+    MessagesOptions options;
+    options.limit = 1;
+    options.term_bytes = kShownBytes;
+    options.histogram = false;
+    options.sensitive = facts.options().sensitive;
+    ASSIGN_OR_RETURN(const auto listing,
+                     MessageListing::open(facts.dump(), facts.file(), line.pid, options));
+    if (!facts.options().terms || listing->withheld() != Withheld::kNo) {
+        return std::string();
+    }
+    ASSIGN_OR_RETURN(const auto message, listing->next());
+    if (!message) {
+        return std::string();
+    }
+    return message->term.text + (message->term.cut ? "..." : "");
+}
+
+}  // namespace
+
+/// Log events that nobody has read often say why a node ended.
+Result<RuleAnswer> unread_log_rule(NodeFacts& facts) {
+    RuleAnswer answer;
+    const std::uint64_t many = is_of_crash_dump(facts.dump()) ? 1 : kManyOfRunningNode;
+    for (const auto name : kLoggers) {
+        const auto row = facts.dump().find_process(name);
+        if (!row && row.error().code == ErrorCode::kNotFound) {
+            continue;
+        }
+        RETURN_IF_ERROR(row);
+        const auto line = named_line(facts.dump(), *row);
+        const auto messages = line.message_queue_length.value_or(0);
+        if (messages < many) {
+            continue;
+        }
+        Finding finding;
+        ASSIGN_OR_RETURN(const auto first, first_message(facts, line));
+        finding.sentence = fmt::format("{} {} unread in {}{}.", counted(messages, "message"),
+                                       messages == 1 ? "is" : "are", process_with_name(line),
+                                       first.empty() ? "" : fmt::format(", the first: {}", first));
+        finding.command = facts.command("messages", {std::string(name)});
+        finding.figures = {{"messages", messages}, {"process", line.pid}};
+        finding.values = {"pid", "message_queue_len", "registered_name"};
+        answer.findings.push_back(std::move(finding));
+    }
+    return answer;
+}
+
+}  // namespace beamdump::query
