@@ -1,7 +1,7 @@
 #include "readings/node_reader.h"
 
-#include <libdump/base/decimal.h>
 #include <libdump/base/return_if_error.h>
+#include <libdump/format/atom_limit.h>
 #include <libdump/format/owner_id.h>
 #include <libsample/counts/node_load.h>
 #include <libvm/beam/checks/vm_check.h>
@@ -21,27 +21,7 @@
 namespace beamdump::watch {
 namespace {
 
-/// ATOM_LIMIT (atom.h, OTP 25.2.3, 27.3.4 and 29.1.1).
-constexpr double kDefaultAtomLimit = 1024 * 1024;
-
 constexpr auto kMachineMemory = "/proc/meminfo";
-
-double atom_limit_of(const target::Target& target) {
-    const auto arguments = target.arguments();
-    for (std::size_t at = 0; arguments && at < arguments->size(); ++at) {
-        const std::string_view argument = (*arguments)[at];
-        if (!argument.starts_with("+t") && !argument.starts_with("-t")) {
-            continue;
-        }
-        const auto number = argument.size() > 2          ? decimal_number(argument.substr(2))
-                            : at + 1 < arguments->size() ? decimal_number((*arguments)[at + 1])
-                                                         : std::nullopt;
-        if (number) {
-            return static_cast<double>(*number);
-        }
-    }
-    return kDefaultAtomLimit;
-}
 
 /// Quantities that erlang:memory/0 has, by its names.
 constexpr std::array<std::pair<std::string_view, Quantity>, 6> kCategories{
@@ -77,7 +57,9 @@ Result<NodeReader> NodeReader::open(pid_t pid, const beam::LocateOptions& how,
         1024 * static_cast<double>(target::listed_number(
                                        reader.files_->read(kMachineMemory).value_or(""), "MemTotal")
                                        .value_or(0));
-    reader.atom_limit_ = atom_limit_of(reader.vm_->target());
+    if (const auto arguments = reader.vm_->target().arguments()) {
+        reader.atom_limit_ = atom_limit_of(*arguments).limit;
+    }
     return reader;
 }
 
@@ -125,8 +107,12 @@ void NodeReader::read_memory(Measurements& into) {
 }
 
 void NodeReader::read_counts(const std::set<Quantity>& wanted, Measurements& into) {
-    const auto count = [&](Quantity quantity, std::uint64_t number, double whole) {
-        into[quantity] = {.value = static_cast<double>(number), .whole = whole};
+    const auto count = [&](Quantity quantity, std::uint64_t number,
+                           std::optional<std::uint64_t> limit) {
+        into[quantity] = {.value = static_cast<double>(number)};
+        if (limit) {
+            into[quantity].whole = static_cast<double>(*limit);
+        }
     };
     if (wanted.contains(Quantity::kProcesses)) {
         if (const auto table = beam::IdTable::processes(*vm_)) {

@@ -48,7 +48,7 @@ class NodeReader {
     sampler::CountsReader counts_;
     std::string name_;
     double machine_bytes_ = 0;
-    double atom_limit_ = 0;
+    std::optional<std::uint64_t> atom_limit_;
 };
 
 }  // namespace beamdump::watch
