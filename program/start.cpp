@@ -71,14 +71,16 @@ int give_up(Streams& streams, std::string_view program, const Error& error) {
     return error.code == ErrorCode::kUsage ? kWrongUsage : kFailed;
 }
 
-int run_as_main(std::string_view program, const Run& run) try {
+int run_as_main(std::string_view program, const Run& run, Stops may_stop) try {
     // An arena for each thread would take 64 MiB of address space, which may be limited; threads
     // allocate little here.
     mallopt(M_ARENA_MAX, 1);
     end_with_a_sentence_on_terminate();
     keep_before_all();
     // Before any thread is made.
-    const auto guardian = target::Guardian::start();
+    const auto guardian = may_stop == Stops::kGuarded
+                              ? target::Guardian::start()
+                              : fail(ErrorCode::kUnsupported, "this program stops no node");
     // Without the guardian nothing may stop the node; reading it while it runs remains possible.
     auto stops =
         guardian ? target::StopTracker(guardian->get()) : target::StopTracker(guardian.error());

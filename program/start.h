@@ -5,6 +5,7 @@
 #include <program/streams.h>
 
 #include <atomic>
+#include <cstdint>
 #include <functional>
 #include <string_view>
 
@@ -25,9 +26,12 @@ int give_up(Streams& streams, std::string_view program, const Error& error);
 
 using Run = std::function<int(Streams&, const std::atomic<bool>& cancelled, target::StopTracker&)>;
 
-/// main() of a program that may stop a node: before any thread is made it starts the guardian,
+/// Whether a program stops nodes itself; then it needs a guardian, a process beside it.
+enum class Stops : std::uint8_t { kGuarded, kNever };
+
+/// main() of a program that reads a node: before any thread is made it starts the guardian,
 /// prepares this process and takes over its signals. What ends the program otherwise ends it with a
 /// sentence. Returns the exit status.
-int run_as_main(std::string_view program, const Run& run);
+int run_as_main(std::string_view program, const Run& run, Stops stops = Stops::kGuarded);
 
 }  // namespace beamdump::program

@@ -80,14 +80,9 @@ Result<std::map<ThreadGroup, std::uint64_t>> read_queue_lengths(beam::Vm& vm) {
     return queues;
 }
 
-std::optional<std::uint64_t> resident_bytes(const target::ProcDirectory& directory) {
-    const auto statm = directory.read("statm");
-    if (!statm) {
-        return std::nullopt;
-    }
-    std::string_view text = *statm;
-    next_word(text);
-    const auto pages = decimal_number(next_word(text));
+std::optional<std::uint64_t> resident_bytes(std::string_view statm) {
+    next_word(statm);
+    const auto pages = decimal_number(next_word(statm));
     return pages ? std::optional(*pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)))
                  : std::nullopt;
 }
@@ -104,7 +99,9 @@ Result<NodeLoad> read_load(beam::Vm& vm) {
     NodeLoad load;
     ASSIGN_OR_RETURN(const auto directory, target::ProcDirectory::open(pid));
     RETURN_IF_ERROR(read_threads(pid, directory, load));
-    load.resident_bytes = resident_bytes(directory);
+    if (const auto statm = directory.read("statm")) {
+        load.resident_bytes = resident_bytes(*statm);
+    }
     ASSIGN_OR_RETURN(load.queues, read_queue_lengths(vm));
     load.memory = read_categories(vm);
     return load;

@@ -2,11 +2,11 @@
 
 #include <libvm/beam/activity/schedulers.h>
 #include <libvm/beam/vm/vm.h>
-#include <libvm/target/process/proc_directory.h>
 
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -27,8 +27,8 @@ struct NodeLoad {
     std::map<std::string, std::uint64_t> memory{};
 };
 
-/// /proc/PID/statm's resident pages, in bytes; nothing where it cannot be read.
-std::optional<std::uint64_t> resident_bytes(const target::ProcDirectory& directory);
+/// The resident pages of a text of /proc/PID/statm, in bytes; nothing if the text is another.
+std::optional<std::uint64_t> resident_bytes(std::string_view statm);
 /// NodeLoad::queues. Only kTargetDied is an error.
 Result<std::map<ThreadGroup, std::uint64_t>> read_queue_lengths(beam::Vm& vm);
 /// NodeLoad::memory; empty where the allocators cannot be read.

@@ -3,13 +3,43 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace beamdump::memory {
+namespace {
+
+/// What repeat() reads: the counters of a node of 1,024 schedulers fit, and not a walk over all
+/// processes.
+constexpr std::size_t kMostNoted = 32768;
+constexpr std::uint64_t kMostNotedBytes = std::uint64_t{32} << 20U;
+
+}  // namespace
 
 void Prefetched::drop() {
+    for (const auto& part : parts_) {
+        if (part.used) {
+            note(part.range);
+        }
+    }
+    noting_ = false;
     parts_.clear();
     used_ = 0;
     last_ = 0;
+}
+
+Result<void> Prefetched::repeat(MemorySource& source) {
+    drop();
+    const auto again = std::exchange(noted_, {});
+    noted_bytes_ = 0;
+    noting_ = true;
+    return add(source, again);
+}
+
+void Prefetched::note(AddressRange range) {
+    if (noting_ && noted_.size() < kMostNoted && noted_bytes_ + range.bytes() <= kMostNotedBytes) {
+        noted_.push_back(range);
+        noted_bytes_ += range.bytes();
+    }
 }
 
 Result<void> Prefetched::read(MemorySource& source, std::span<const AddressRange> parts) {
@@ -66,6 +96,7 @@ std::span<const std::byte> Prefetched::at(Address address) const {
         }
         const auto& part = parts_[last_];
         if (part.range.contains(address)) {
+            part.used = true;
             return std::span(bytes_).subspan(part.offset + (address - part.range.begin),
                                              part.range.end - address);
         }
@@ -77,6 +108,7 @@ std::span<const std::byte> Prefetched::at(Address address) const {
 Result<std::size_t> PrefetchedMemory::read_some(Address address, std::span<std::byte> into) {
     const auto held = held_.at(address);
     if (held.empty()) {
+        held_.note({address, address + into.size()});
         ++misses_;
         return source_.read_some(address, into);
     }

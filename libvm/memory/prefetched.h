@@ -23,6 +23,12 @@ class Prefetched {
     Result<void> read(MemorySource& source, std::span<const AddressRange> parts);
     /// The same, beside the present contents.
     Result<void> add(MemorySource& source, std::span<const AddressRange> parts);
+    /// Replaces the contents by what was read through PrefetchedMemory since the last repeat(), as
+    /// it is now, and takes note of what is read from now on. For a caller that reads the same
+    /// structures again and again: each time with a call or two.
+    Result<void> repeat(MemorySource& source);
+    /// Takes note of a read that nothing here could answer, from repeat() until drop().
+    void note(AddressRange range);
     /// Replaces the contents by a copy of `parts`.
     void hold(std::span<const HeldPart> parts);
     void drop();
@@ -35,18 +41,22 @@ class Prefetched {
     struct Part {
         AddressRange range;
         std::size_t offset = 0;
+        mutable bool used = false;  // for repeat()
     };
     std::vector<Part> parts_;
     std::vector<std::byte> bytes_;  // kept for the next
     std::size_t used_ = 0;          // of bytes_
     mutable std::size_t last_ = 0;  // the part found last: the next address is mostly in it
+    bool noting_ = false;
+    std::vector<AddressRange> noted_;
+    std::uint64_t noted_bytes_ = 0;
 };
 
 /// Reads prefetched parts from memory, and all else from `source`.
 class PrefetchedMemory final : public MemorySource {
   public:
     /// Non-owning.
-    PrefetchedMemory(MemorySource& source, const Prefetched& held) : source_(source), held_(held) {}
+    PrefetchedMemory(MemorySource& source, Prefetched& held) : source_(source), held_(held) {}
 
     Result<std::size_t> read_some(Address address, std::span<std::byte> into) override;
     /// Straight from the source.
@@ -60,7 +70,7 @@ class PrefetchedMemory final : public MemorySource {
 
   private:
     MemorySource& source_;
-    const Prefetched& held_;
+    Prefetched& held_;
     std::uint64_t misses_ = 0;
 };
 

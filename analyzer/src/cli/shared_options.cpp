@@ -1,5 +1,6 @@
 #include "cli/shared_options.h"
 
+#include <libdump/base/byte_amount.h>
 #include <libdump/base/decimal.h>
 
 #include <CLI/CLI.hpp>
@@ -28,18 +29,15 @@ crash::ConvertChoice lazily_from(std::uint64_t bytes, const std::string& process
     return choice;
 }
 
-/// CLI11's sizes, such as 500MB and 4GiB, with an error message of this program.
+/// A size of byte_amount(), as the number that the option takes.
 CLI::Validator size_value() {
-    const auto to_bytes = [size = CLI::AsSizeValue(false)](std::string& text) {
-        const auto given = text;
-        std::string wrong;
-        try {
-            wrong = size(text);
-        } catch (const CLI::ValidationError& error) {
-            wrong = error.what();
+    const auto to_bytes = [](std::string& text) {
+        const auto bytes = byte_amount(text);
+        if (!bytes) {
+            return fmt::format("\"{}\" is not a size such as 500MB or 4GiB", text);
         }
-        return wrong.empty() ? wrong
-                             : fmt::format("\"{}\" is not a size such as 500MB or 4GiB", given);
+        text = fmt::to_string(*bytes);
+        return std::string();
     };
     return {to_bytes, ""};
 }

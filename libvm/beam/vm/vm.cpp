@@ -33,6 +33,11 @@ void Vm::forget() {
     cache_.invalidate();
 }
 
+Result<void> Vm::reread() {
+    cache_.invalidate();
+    return prefetched_.repeat(target_->memory());
+}
+
 Result<void> Vm::refresh() {
     forget();
     RETURN_IF_ERROR(target_->refresh_mappings());

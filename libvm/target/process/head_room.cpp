@@ -1,50 +1,29 @@
-#include <libdump/base/descriptor.h>
 #include <libdump/base/return_if_error.h>
-#include <libvm/target/process/cgroups.h>
 #include <libvm/target/process/head_room.h>
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
-#include <fcntl.h>
+#include <functional>
 #include <iterator>
 #include <string_view>
-#include <unistd.h>
+#include <utility>
 
 namespace beamdump::target {
 namespace {
 
 constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::max();
 
-/// No stream: this is called before the C++ library's streams are initialised, too.
-std::optional<std::string> read_text(const std::filesystem::path& file) {
-    const Descriptor opened(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
-    std::string text;
-    std::array<char, 4096> part{};
-    while (opened.valid()) {
-        const auto got = ::read(opened.get(), part.data(), part.size());
-        if (got < 0) {
-            return std::nullopt;
-        }
-        if (got == 0) {
-            return text;
-        }
-        text.append(part.data(), static_cast<std::size_t>(got));
-    }
-    return std::nullopt;
-}
-
 std::unexpected<Error> not_understood(const std::filesystem::path& file, std::string_view text) {
     return fail(ErrorCode::kImplausible,
                 fmt::format("cannot parse {}: \"{}\"", file.string(), text.substr(0, 100)));
 }
 
-/// A file that holds one number, or "max". Nothing: there is no such file (the topmost cgroup has
-/// no limits), or it may not be read.
-Result<std::optional<std::uint64_t>> read_number(const std::filesystem::path& file) {
-    const auto text = read_text(file);
+/// The text of a file that holds one number, or "max". Nothing: there is no such file (the topmost
+/// cgroup has no limits), or it may not be read.
+Result<std::optional<std::uint64_t>> parse_number(const std::filesystem::path& file,
+                                                  const std::optional<std::string>& text) {
     if (!text) {
         return std::nullopt;
     }
@@ -59,6 +38,51 @@ Result<std::optional<std::uint64_t>> read_number(const std::filesystem::path& fi
     }
     return number;
 }
+
+Result<std::optional<std::uint64_t>> read_number(const std::filesystem::path& file) {
+    return parse_number(file, read_text(file));
+}
+
+using TextOf = std::function<std::optional<std::string>(const std::filesystem::path&)>;
+
+/// The files of one memory cgroup; what is not there, or not as documented, is absent.
+class CgroupCounters {
+  public:
+    /// Non-owning.
+    CgroupCounters(const CgroupDirectory& cgroup, TextOf text_of)
+        : cgroup_(cgroup), text_of_(std::move(text_of)) {}
+
+    [[nodiscard]] std::optional<std::uint64_t> number(std::string_view name) const {
+        // Version 1 has a limit of about 2^63 where there is none.
+        constexpr std::uint64_t kAboveAnyLimit = std::uint64_t{1} << 62U;
+        const auto file = cgroup_.directory / name;
+        const auto read = parse_number(file, text_of_(file));
+        return read && *read && **read < kAboveAnyLimit ? *read : std::nullopt;
+    }
+    [[nodiscard]] std::optional<std::uint64_t> listed(std::string_view file,
+                                                      std::string_view name) const {
+        return listed_number(text_of_(cgroup_.directory / file).value_or(""), name);
+    }
+    /// Its name, what it uses and its limit.
+    [[nodiscard]] CgroupMemory limited() const {
+        const bool unified = cgroup_.unified;
+        CgroupMemory memory;
+        memory.name = cgroup_.name;
+        memory.used_bytes = number(unified ? "memory.current" : "memory.usage_in_bytes");
+        memory.limit_bytes = number(unified ? "memory.max" : "memory.limit_in_bytes");
+        return memory;
+    }
+    [[nodiscard]] std::optional<std::uint64_t> inactive_file() const {
+        return listed("memory.stat", cgroup_.unified ? "inactive_file" : "total_inactive_file");
+    }
+    [[nodiscard]] std::optional<std::uint64_t> limit_reached() const {
+        return cgroup_.unified ? listed("memory.events", "max") : number("memory.failcnt");
+    }
+
+  private:
+    const CgroupDirectory& cgroup_;
+    TextOf text_of_;
+};
 
 /// One limit file of a cgroup beside what is used of it.
 struct Usage {
@@ -115,19 +139,34 @@ std::optional<std::uint64_t> listed_number(std::string_view text, std::string_vi
 }
 
 Result<HeadRoom> HeadRoom::of(pid_t pid, const std::filesystem::path& root) {
+    return kept(pid, nullptr, root);
+}
+
+Result<HeadRoom> HeadRoom::kept(pid_t pid, std::shared_ptr<KeptFiles> kept,
+                                const std::filesystem::path& root) {
     HeadRoom room;
     room.root_ = root;
-    const auto file = root / "proc" / std::to_string(pid) / "cgroup";
-    const auto text = read_text(file);
+    room.kept_ = std::move(kept);
+    room.memberships_file_ = root / "proc" / std::to_string(pid) / "cgroup";
+    auto text = room.text_of(room.memberships_file_);
     if (!text) {
-        return fail(ErrorCode::kTargetDied,
-                    fmt::format("cannot read {}: the process has exited", file.string()));
+        return fail(ErrorCode::kTargetDied, fmt::format("cannot read {}: the process has exited",
+                                                        room.memberships_file_.string()));
     }
-    const auto memberships = parse_cgroup_memberships(*text);
+    room.memberships_ = std::move(*text);
+    const auto memberships = parse_cgroup_memberships(room.memberships_);
     const auto mounts = parse_cgroup_mounts(read_text(root / "proc/self/mountinfo").value_or(""));
     room.memory_ = cgroups_of("memory", mounts, memberships, root);
     room.tasks_ = cgroups_of("pids", mounts, memberships, root);
     return room;
+}
+
+std::optional<std::string> HeadRoom::text_of(const std::filesystem::path& file) const {
+    return kept_ ? kept_->read(file) : read_text(file);
+}
+
+bool HeadRoom::holds() const {
+    return text_of(memberships_file_) == memberships_;
 }
 
 HeadRoom HeadRoom::shared_with(const HeadRoom& other) const {
@@ -175,7 +214,7 @@ std::optional<double> HeadRoom::memory_pressure() const {
     }
     files.push_back(root_ / "proc/pressure/memory");
     for (const auto& file : files) {
-        const auto text = read_text(file).value_or("");
+        const auto text = text_of(file).value_or("");
         const auto at = text.find(kBegin);
         double percent = 0;
         if (at != std::string::npos &&
@@ -188,35 +227,46 @@ std::optional<double> HeadRoom::memory_pressure() const {
 }
 
 std::vector<CgroupMemory> HeadRoom::memory_cgroups() const {
-    // Version 1 has a limit of about 2^63 where there is none.
-    constexpr std::uint64_t kAboveAnyLimit = std::uint64_t{1} << 62U;
     std::vector<CgroupMemory> found;
     for (const auto& cgroup : memory_) {
         const bool unified = cgroup.unified;
-        const auto number = [&cgroup](std::string_view file) -> std::optional<std::uint64_t> {
-            const auto read = read_number(cgroup.directory / file);
-            return read && *read && **read < kAboveAnyLimit ? *read : std::nullopt;
-        };
-        const auto listed = [&cgroup](std::string_view file, std::string_view name) {
-            return listed_number(read_text(cgroup.directory / file).value_or(""), name);
-        };
-        CgroupMemory memory;
-        memory.name = cgroup.name;
-        memory.used_bytes = number(unified ? "memory.current" : "memory.usage_in_bytes");
-        memory.inactive_file_bytes =
-            listed("memory.stat", unified ? "inactive_file" : "total_inactive_file");
-        memory.limit_bytes = number(unified ? "memory.max" : "memory.limit_in_bytes");
-        memory.high_bytes = unified ? number("memory.high") : std::nullopt;
-        memory.swap_bytes =
-            unified ? number("memory.swap.current") : listed("memory.stat", "total_swap");
-        memory.oom_kills = listed(unified ? "memory.events" : "memory.oom_control", "oom_kill");
-        memory.limit_reached = unified ? listed("memory.events", "max") : number("memory.failcnt");
+        const CgroupCounters counters(cgroup, [this](const auto& file) { return text_of(file); });
+        CgroupMemory memory = counters.limited();
+        memory.inactive_file_bytes = counters.inactive_file();
+        memory.high_bytes = unified ? counters.number("memory.high") : std::nullopt;
+        memory.swap_bytes = unified ? counters.number("memory.swap.current")
+                                    : counters.listed("memory.stat", "total_swap");
+        memory.oom_kills =
+            counters.listed(unified ? "memory.events" : "memory.oom_control", "oom_kill");
+        memory.limit_reached = counters.limit_reached();
         // The topmost cgroup has none of these.
         if (memory.used_bytes) {
             found.push_back(std::move(memory));
         }
     }
     return found;
+}
+
+std::optional<CgroupMemory> HeadRoom::limited_memory() const {
+    for (const auto& cgroup : memory_) {
+        const CgroupCounters counters(cgroup, [this](const auto& file) { return text_of(file); });
+        auto memory = counters.limited();
+        if (memory.limit_bytes && memory.used_bytes) {
+            memory.inactive_file_bytes = counters.inactive_file();
+            return memory;
+        }
+    }
+    return std::nullopt;
+}
+
+std::optional<std::uint64_t> HeadRoom::limit_reached() const {
+    for (const auto& cgroup : memory_) {
+        const CgroupCounters counters(cgroup, [this](const auto& file) { return text_of(file); });
+        if (const auto times = counters.limit_reached()) {
+            return times;
+        }
+    }
+    return std::nullopt;
 }
 
 Result<Room> HeadRoom::tasks() const {

@@ -3,10 +3,12 @@
 #include <libdump/base/amount_text.h>
 #include <libdump/base/error.h>
 #include <libvm/target/process/cgroups.h>
+#include <libvm/target/process/kept_files.h>
 
 #include <cstdint>
 #include <filesystem>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -47,6 +49,13 @@ class HeadRoom {
     /// Finds the cgroups. Those that are not mounted here are unknown and left out. `root` is where
     /// /proc and the cgroups are looked up: "/" but in tests. kTargetDied, kNotFound.
     static Result<HeadRoom> of(pid_t pid, const std::filesystem::path& root = "/");
+    /// The same for a caller that reads it again and again: its files stay open in `kept`, and what
+    /// does not change is not read again.
+    static Result<HeadRoom> kept(pid_t pid, std::shared_ptr<KeptFiles> kept,
+                                 const std::filesystem::path& root = "/");
+
+    /// Whether the process is in the same cgroups as when they were found.
+    [[nodiscard]] bool holds() const;
 
     /// Bytes that can still be charged, at the tightest place: inactive page cache counts as free,
     /// for the kernel takes it back. Reads a few small files; the larger memory.stat only where
@@ -55,6 +64,11 @@ class HeadRoom {
         std::uint64_t enough = std::numeric_limits<std::uint64_t>::max()) const;
     /// What is counted for the process's own memory cgroup, and for those above it.
     [[nodiscard]] std::vector<CgroupMemory> memory_cgroups() const;
+    /// Of the lowest of these that has a limit: its name, used_bytes, limit_bytes and
+    /// inactive_file_bytes. Reads less than memory_cgroups().
+    [[nodiscard]] std::optional<CgroupMemory> limited_memory() const;
+    /// CgroupMemory::limit_reached of the lowest that counts it.
+    [[nodiscard]] std::optional<std::uint64_t> limit_reached() const;
     /// Percent of the last 10 s in which some task of the process's cgroup, or where that is not
     /// told, of the machine, waited for memory (Linux' Documentation/accounting/psi.rst). Nothing
     /// where the kernel does not count it.
@@ -68,7 +82,12 @@ class HeadRoom {
     [[nodiscard]] HeadRoom shared_with(const HeadRoom& other) const;
 
   private:
+    [[nodiscard]] std::optional<std::string> text_of(const std::filesystem::path& file) const;
+
     std::filesystem::path root_;
+    std::filesystem::path memberships_file_;
+    std::string memberships_;
+    std::shared_ptr<KeptFiles> kept_;      // null: files are opened for each reading
     std::vector<CgroupDirectory> memory_;  // from the process's own up
     std::vector<CgroupDirectory> tasks_;
 };

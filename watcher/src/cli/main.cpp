@@ -61,10 +61,14 @@ int run(const std::vector<std::string>& arguments, program::Streams& streams,
 }  // namespace beamdump::watch
 
 int main(int argc, char** argv) {
+    using beamdump::program::Stops;
     using beamdump::program::Streams;
-    return beamdump::program::run_as_main("beamdump-watch", [&](Streams& streams,
-                                                                const std::atomic<bool>& cancelled,
-                                                                beamdump::target::StopTracker&) {
-        return beamdump::watch::run({argv + (argc > 0 ? 1 : 0), argv + argc}, streams, cancelled);
-    });
+    // A dump is another program's work, which has a guardian of its own.
+    return beamdump::program::run_as_main(
+        "beamdump-watch",
+        [&](Streams& streams, const std::atomic<bool>& cancelled, beamdump::target::StopTracker&) {
+            return beamdump::watch::run({argv + (argc > 0 ? 1 : 0), argv + argc}, streams,
+                                        cancelled);
+        },
+        Stops::kNever);
 }

@@ -18,7 +18,7 @@ namespace {
 using std::chrono::milliseconds;
 
 /// How often signals, and children while there are any, are looked after.
-constexpr milliseconds kLook{100};
+constexpr milliseconds kLook{250};
 constexpr milliseconds kChildLook{20};
 constexpr milliseconds kNodeLook{1000};
 /// A node that has just started does not have all of its tables yet.

@@ -1,7 +1,7 @@
 #include "readings/node_reader.h"
 
-#include <libdump/base/decimal.h>
 #include <libdump/base/return_if_error.h>
+#include <libdump/format/atom_limit.h>
 #include <libdump/format/owner_id.h>
 #include <libsample/counts/node_load.h>
 #include <libvm/beam/checks/vm_check.h>
@@ -9,46 +9,19 @@
 #include <libvm/fit/layout_check.h>
 #include <libvm/nodes/running_nodes.h>
 #include <libvm/target/live_target.h>
-#include <libvm/target/process/head_room.h>
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <fstream>
 #include <optional>
-#include <sstream>
 #include <string_view>
 #include <utility>
 
 namespace beamdump::watch {
 namespace {
 
-/// ATOM_LIMIT (atom.h, OTP 25.2.3, 27.3.4 and 29.1.1).
-constexpr double kDefaultAtomLimit = 1024 * 1024;
-
-std::string text_of(const std::filesystem::path& file) {
-    std::ostringstream text;
-    text << std::ifstream(file).rdbuf();
-    return std::move(text).str();
-}
-
-double atom_limit_of(const target::Target& target) {
-    const auto arguments = target.arguments();
-    for (std::size_t at = 0; arguments && at < arguments->size(); ++at) {
-        const std::string_view argument = (*arguments)[at];
-        if (!argument.starts_with("+t") && !argument.starts_with("-t")) {
-            continue;
-        }
-        const auto number = argument.size() > 2          ? decimal_number(argument.substr(2))
-                            : at + 1 < arguments->size() ? decimal_number((*arguments)[at + 1])
-                                                         : std::nullopt;
-        if (number) {
-            return static_cast<double>(*number);
-        }
-    }
-    return kDefaultAtomLimit;
-}
+constexpr auto kMachineMemory = "/proc/meminfo";
 
 /// Quantities that erlang:memory/0 has, by its names.
 constexpr std::array<std::pair<std::string_view, Quantity>, 6> kCategories{
@@ -62,7 +35,11 @@ constexpr std::array<std::pair<std::string_view, Quantity>, 6> kCategories{
 }  // namespace
 
 NodeReader::NodeReader(pid_t pid, std::unique_ptr<beam::Vm> vm, sampler::CountsReader counts)
-    : pid_(pid), vm_(std::move(vm)), counts_(std::move(counts)) {}
+    : pid_(pid),
+      files_(std::make_shared<target::KeptFiles>()),
+      resident_file_(fmt::format("/proc/{}/statm", pid)),
+      vm_(std::move(vm)),
+      counts_(std::move(counts)) {}
 
 Result<NodeReader> NodeReader::open(pid_t pid, const beam::LocateOptions& how,
                                     const std::atomic<bool>& cancelled) {
@@ -71,32 +48,47 @@ Result<NodeReader> NodeReader::open(pid_t pid, const beam::LocateOptions& how,
                      fit::locate_checked(open_target, how, beam::kCheckTries, cancelled));
     ASSIGN_OR_RETURN(auto counts, sampler::CountsReader::open(*checked.vm));
     NodeReader reader(pid, std::move(checked.vm), std::move(counts));
-    ASSIGN_OR_RETURN(reader.directory_, target::ProcDirectory::open(pid));
+    // Held open before the node's name is read: its number may be another process's one day.
+    if (!reader.files_->read(reader.resident_file_)) {
+        return reader.has_ended();
+    }
     ASSIGN_OR_RETURN(reader.name_, nodes::node_name(*reader.vm_));
     reader.machine_bytes_ =
-        1024 * static_cast<double>(
-                   target::listed_number(text_of("/proc/meminfo"), "MemTotal").value_or(0));
-    reader.atom_limit_ = atom_limit_of(reader.vm_->target());
+        1024 * static_cast<double>(target::listed_number(
+                                       reader.files_->read(kMachineMemory).value_or(""), "MemTotal")
+                                       .value_or(0));
+    if (const auto arguments = reader.vm_->target().arguments()) {
+        reader.atom_limit_ = atom_limit_of(*arguments).limit;
+    }
     return reader;
 }
 
-void NodeReader::read_limits(Measurements& into) const {
-    std::optional<target::CgroupMemory> limited;
-    if (const auto room = target::HeadRoom::of(pid_)) {
-        for (auto& cgroup : room->memory_cgroups()) {
-            if (cgroup.limit_reached && !into.contains(Quantity::kLimitReached)) {
-                into[Quantity::kLimitReached] = {.value =
-                                                     static_cast<double>(*cgroup.limit_reached)};
-            }
-            if (!limited && cgroup.limit_bytes && cgroup.used_bytes) {
-                limited = std::move(cgroup);
-            }
+std::unexpected<Error> NodeReader::has_ended() const {
+    return fail(ErrorCode::kTargetDied, fmt::format("process {} has ended", pid_));
+}
+
+void NodeReader::read_limits(const std::set<Quantity>& wanted, Measurements& into) {
+    if (!room_ || !room_->holds()) {
+        auto found = target::HeadRoom::kept(pid_, files_);
+        room_ = found ? std::optional(std::move(*found)) : std::nullopt;
+    }
+    if (wanted.contains(Quantity::kLimitReached)) {
+        if (const auto times = room_ ? room_->limit_reached() : std::nullopt) {
+            into[Quantity::kLimitReached] = {.value = static_cast<double>(*times)};
         }
-        if (const auto percent = room->memory_pressure()) {
+    }
+    if (wanted.contains(Quantity::kPressure)) {
+        if (const auto percent = room_ ? room_->memory_pressure() : std::nullopt) {
             into[Quantity::kPressure] = {.value = *percent};
         }
     }
-    if (limited) {
+    if (wanted.contains(Quantity::kMemory)) {
+        read_memory(into);
+    }
+}
+
+void NodeReader::read_memory(Measurements& into) {
+    if (const auto limited = room_ ? room_->limited_memory() : std::nullopt) {
         const auto cache = limited->inactive_file_bytes.value_or(0);
         into[Quantity::kMemory] = {
             .value =
@@ -105,7 +97,7 @@ void NodeReader::read_limits(Measurements& into) const {
             .whole_name = fmt::format("the limit of cgroup {}", limited->name)};
         return;
     }
-    const auto text = text_of("/proc/meminfo");
+    const auto text = files_->read(kMachineMemory).value_or("");
     if (const auto available = target::listed_number(text, "MemAvailable");
         machine_bytes_ > 0 && available) {
         into[Quantity::kMemory] = {.value = machine_bytes_ - 1024 * static_cast<double>(*available),
@@ -115,8 +107,12 @@ void NodeReader::read_limits(Measurements& into) const {
 }
 
 void NodeReader::read_counts(const std::set<Quantity>& wanted, Measurements& into) {
-    const auto count = [&](Quantity quantity, std::uint64_t number, double whole) {
-        into[quantity] = {.value = static_cast<double>(number), .whole = whole};
+    const auto count = [&](Quantity quantity, std::uint64_t number,
+                           std::optional<std::uint64_t> limit) {
+        into[quantity] = {.value = static_cast<double>(number)};
+        if (limit) {
+            into[quantity].whole = static_cast<double>(*limit);
+        }
     };
     if (wanted.contains(Quantity::kProcesses)) {
         if (const auto table = beam::IdTable::processes(*vm_)) {
@@ -137,12 +133,12 @@ void NodeReader::read_counts(const std::set<Quantity>& wanted, Measurements& int
 
 Result<Measurements> NodeReader::read(const std::set<Quantity>& wanted) {
     Measurements read;
-    vm_->forget();
+    RETURN_IF_ERROR(vm_->reread());
     const auto machine = machine_bytes_ > 0 ? std::optional(machine_bytes_) : std::nullopt;
     // Always: a process that has none has ended.
-    const auto resident = sampler::resident_bytes(directory_);
+    const auto resident = sampler::resident_bytes(files_->read(resident_file_).value_or(""));
     if (!resident || *resident == 0) {
-        return fail(ErrorCode::kTargetDied, fmt::format("process {} has ended", pid_));
+        return has_ended();
     }
     read[Quantity::kResident] = {.value = static_cast<double>(*resident), .whole = machine};
     const bool categories = std::ranges::any_of(
@@ -169,7 +165,7 @@ Result<Measurements> NodeReader::read(const std::set<Quantity>& wanted) {
     }
     if (wanted.contains(Quantity::kMemory) || wanted.contains(Quantity::kPressure) ||
         wanted.contains(Quantity::kLimitReached)) {
-        read_limits(read);
+        read_limits(wanted, read);
     }
     read_counts(wanted, read);
     return read;

@@ -4,10 +4,11 @@
 
 #include <libsample/counts/process_counts.h>
 #include <libvm/beam/locate/locate.h>
-#include <libvm/target/process/proc_directory.h>
+#include <libvm/target/process/head_room.h>
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -26,23 +27,28 @@ class NodeReader {
 
     /// Those of the quantities that need no look at each process: allocators' counters, tables'
     /// counts, run queues, files of /proc and the cgroup. The time does not grow with the number of
-    /// processes. What cannot be read is absent. kTargetDied.
+    /// processes. What cannot be read is absent. From the second time on few files are opened, and
+    /// the node's memory is read with few calls. kTargetDied.
     Result<Measurements> read(const std::set<Quantity>& wanted);
     /// Those that do: the longest mailbox and all mailboxes. kTargetDied; kIo: cancelled.
     Result<Measurements> scan(const std::atomic<bool>& cancelled);
 
   private:
     NodeReader(pid_t pid, std::unique_ptr<beam::Vm> vm, sampler::CountsReader counts);
-    void read_limits(Measurements& into) const;
+    [[nodiscard]] std::unexpected<Error> has_ended() const;
+    void read_limits(const std::set<Quantity>& wanted, Measurements& into);
+    void read_memory(Measurements& into);
     void read_counts(const std::set<Quantity>& wanted, Measurements& into);
 
     pid_t pid_;
-    target::ProcDirectory directory_;  // held open: its number may be another process's one day
+    std::shared_ptr<target::KeptFiles> files_;
+    std::string resident_file_;
+    std::optional<target::HeadRoom> room_;
     std::unique_ptr<beam::Vm> vm_;
     sampler::CountsReader counts_;
     std::string name_;
     double machine_bytes_ = 0;
-    double atom_limit_ = 0;
+    std::optional<std::uint64_t> atom_limit_;
 };
 
 }  // namespace beamdump::watch

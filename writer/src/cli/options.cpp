@@ -1,5 +1,6 @@
 #include "cli/options.h"
 
+#include <libdump/base/byte_amount.h>
 #include <libdump/base/return_if_error.h>
 #include <libdump/format/format.h>
 #include <libvm/nodes/node_choice.h>
@@ -15,7 +16,6 @@
 #include <algorithm>
 #include <array>
 #include <builtin_layouts.h>
-#include <charconv>
 #include <ctime>
 #include <optional>
 #include <thread>
@@ -267,26 +267,6 @@ Result<void> set_mode(const RawOptions& raw, Options& options) {
     return {};
 }
 
-/// A number of bytes with an optional suffix K, M or G; nullopt if malformed.
-std::optional<std::uint64_t> parse_bytes(std::string_view text) {
-    static constexpr std::string_view kUnits = "KMG";
-    std::uint64_t bytes = 0;
-    const auto parsed = std::from_chars(text.begin(), text.end(), bytes);
-    if (parsed.ec != std::errc() || bytes == 0) {
-        return std::nullopt;
-    }
-    if (parsed.ptr == text.end()) {
-        return bytes;
-    }
-    const auto unit = kUnits.find(*parsed.ptr);
-    const auto shift = 10 * (unit + 1);
-    if (unit == std::string_view::npos || parsed.ptr + 1 != text.end() ||
-        (bytes >> (63 - shift)) != 0) {
-        return std::nullopt;
-    }
-    return bytes << shift;
-}
-
 Result<void> set_choice(const RawOptions& raw, Options& options) {
     auto& capture = options.capture;
     if (raw.max_pause) {
@@ -311,8 +291,8 @@ Result<void> set_choice(const RawOptions& raw, Options& options) {
         capture.timeout = std::chrono::seconds(*raw.timeout);
     }
     if (!raw.max_size.empty()) {
-        capture.max_bytes = parse_bytes(raw.max_size);
-        if (!capture.max_bytes) {
+        capture.max_bytes = byte_amount(raw.max_size);
+        if (!capture.max_bytes || *capture.max_bytes == 0) {
             return fail(
                 ErrorCode::kUsage,
                 fmt::format("--max-size takes a number of bytes such as 64M or 2G, not \"{}\"",
@@ -336,15 +316,13 @@ Result<void> set_binary_bytes(const RawOptions& raw, Options& options) {
         options.capture.binary_bytes = std::nullopt;
         return {};
     }
-    std::uint64_t bytes = 0;
-    const auto* end = raw.binary_bytes.data() + raw.binary_bytes.size();
-    const auto parsed = std::from_chars(raw.binary_bytes.data(), end, bytes);
-    if (parsed.ec != std::errc() || parsed.ptr != end) {
+    const auto bytes = byte_amount(raw.binary_bytes);
+    if (!bytes) {
         return fail(ErrorCode::kUsage,
                     fmt::format("--binary-bytes takes a number of bytes or \"all\", not \"{}\"",
                                 raw.binary_bytes));
     }
-    options.capture.binary_bytes = bytes;
+    options.capture.binary_bytes = *bytes;
     return {};
 }
 
@@ -352,7 +330,7 @@ Result<void> set_memory(const RawOptions& raw, Options& options) {
     if (raw.memory.empty()) {
         return {};
     }
-    options.memory = parse_bytes(raw.memory);
+    options.memory = byte_amount(raw.memory);
     if (!options.memory || *options.memory < kLeastMemory) {
         return fail(ErrorCode::kUsage,
                     fmt::format("--memory takes a number of bytes such as 12M or 64M, at least "

@@ -4,7 +4,6 @@
 #include "query/tables/atom_sections.h"
 #include "query/tables/first_items.h"
 
-#include <libdump/base/decimal.h>
 #include <libdump/base/return_if_error.h>
 #include <libdump/term/atom_text.h>
 
@@ -18,9 +17,6 @@
 namespace beamdump::query {
 
 namespace {
-
-/// ATOM_LIMIT (atom.h, OTP 25.2.3, 27.3.4 and 29.1.1).
-constexpr std::uint64_t kDefaultAtomLimit = 1024UL * 1024;
 
 constexpr std::array<Named<AtomSort>, 4> kAtomSorts = {{{"newest", AtomSort::kNewest},
                                                         {"count", AtomSort::kCount},
@@ -107,28 +103,14 @@ std::string folded_digits(std::string_view text) {
     return folded;
 }
 
-/// A crash dump tells it. erlexec passes the emulator's flags as -t, before `--` (erl_init.c,
-/// OTP 25.2.3). Nothing where the command line is not known whole.
+/// A crash dump tells it.
 AtomLimit atom_limit(const Dump& dump) {
-    const auto& arguments = dump.node().arguments();
-    const auto end = std::ranges::find(arguments, "--");
     if (dump.node().has_atom_limit()) {
         return {dump.node().atom_limit(), false};
     }
-    if (is_of_crash_dump(dump) || end == arguments.end()) {
-        return {};
-    }
-    AtomLimit found{kDefaultAtomLimit, true};
-    for (auto at = arguments.begin(); at != end; ++at) {
-        if (at->starts_with("-t")) {
-            const auto next = std::next(at);
-            found.is_default = false;
-            found.limit = at->size() > 2 ? decimal_number(std::string_view(*at).substr(2))
-                          : next != end  ? decimal_number(*next)
-                                         : std::nullopt;
-        }
-    }
-    return found;
+    const auto& arguments = dump.node().arguments();
+    return is_of_crash_dump(dump) ? AtomLimit()
+                                  : atom_limit_of({arguments.begin(), arguments.end()});
 }
 
 Result<AtomSort> parse_atom_sort(std::string_view name) {

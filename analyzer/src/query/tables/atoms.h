@@ -3,6 +3,7 @@
 #include "query/node/dump_facts.h"
 
 #include <libdump/base/error.h>
+#include <libdump/format/atom_limit.h>
 #include <libdump/model/dump.h>
 
 #include <cstdint>
@@ -65,11 +66,7 @@ struct AtomReport {
 /// Groups that are told apart, from the newest atom back.
 inline constexpr std::size_t kMaxAtomGroups = 1U << 20U;
 
-/// erlang:system_info(atom_limit), as AtomReport has it.
-struct AtomLimit {
-    std::optional<std::uint64_t> limit;
-    bool is_default = false;
-};
+/// As AtomReport has it.
 AtomLimit atom_limit(const Dump& dump);
 
 /// Reads all atoms. Memory: the different groups, at most kMaxAtomGroups, or twice `limit` atoms.

@@ -30,6 +30,11 @@ class MemoryCgroup:
         """For a child before it executes."""
         (self.directory / "cgroup.procs").write_text(str(os.getpid()))
 
+    def holding(self, *command):
+        """The command, begun in this cgroup; for threads, where join() in a child is not safe."""
+        return ["/bin/sh", "-c", 'echo $$ > "$0" && exec "$@"', str(self.directory / "cgroup.procs"),
+                *command]
+
     def number(self, file):
         return int((self.directory / file).read_text())
 
@@ -42,6 +47,14 @@ class MemoryCgroup:
         (self.directory / "memory.limit_in_bytes").write_text(str(used + int(mebibytes * MIB)))
         (self.directory / "memory.max_usage_in_bytes").write_text("0")
         return used
+
+    def tighten(self, mebibytes):
+        """Lowers the limit to so much beyond what its processes use now; where that cannot be, as they
+        take it meanwhile, the limit stays."""
+        limit = self.number("memory.usage_in_bytes") + mebibytes * MIB
+        with contextlib.suppress(OSError):
+            if limit < self.number("memory.limit_in_bytes"):
+                (self.directory / "memory.limit_in_bytes").write_text(str(limit))
 
     def remove(self):
         """When its processes have ended."""

@@ -52,6 +52,38 @@ TEST(Prefetched, AddsToWhatWasReadBefore) {
     EXPECT_EQ(memory.word(kHeap + 8).value(), 200U);
 }
 
+TEST(Prefetched, RepeatReadsTogetherWhatWasReadBefore) {
+    FakeMemory fake;
+    fake.add_words("heap", kHeap, {1, 2, 3, 4});
+    fake.add_words("stack", kStack, {9, 8});
+    Prefetched held;
+    PrefetchedMemory memory(fake, held);
+    ASSERT_TRUE(held.repeat(fake));
+    EXPECT_EQ(memory.word(kHeap).value(), 1U);
+    EXPECT_EQ(memory.word(kStack + 8).value(), 8U);
+    EXPECT_EQ(memory.misses(), 2U);
+    fake.put(kHeap, std::uint64_t{100});
+    ASSERT_TRUE(held.repeat(fake));
+    EXPECT_EQ(memory.word(kHeap).value(), 100U);
+    EXPECT_EQ(memory.word(kStack + 8).value(), 8U);
+    EXPECT_EQ(memory.misses(), 2U);
+    // What is read no more is not read ahead either, and what is read in its place is, from then on.
+    ASSERT_TRUE(held.repeat(fake));
+    EXPECT_EQ(memory.word(kHeap).value(), 100U);
+    EXPECT_EQ(memory.word(kHeap + 24).value(), 4U);
+    EXPECT_EQ(memory.misses(), 3U);
+    ASSERT_TRUE(held.repeat(fake));
+    EXPECT_TRUE(held.at(kStack + 8).empty());
+    EXPECT_EQ(memory.word(kHeap + 24).value(), 4U);
+    EXPECT_EQ(memory.misses(), 3U);
+    // After drop() nothing is noted, as in a walk over all processes.
+    held.drop();
+    EXPECT_EQ(memory.word(kStack).value(), 9U);
+    ASSERT_TRUE(held.repeat(fake));
+    EXPECT_TRUE(held.at(kStack).empty());
+    EXPECT_FALSE(held.at(kHeap + 24).empty());
+}
+
 TEST(Prefetched, HoldsWhatWasReadElsewhereAndCountsWhatIsReadBesideIt) {
     FakeMemory fake;
     fake.add_words("heap", kHeap, {1, 2, 3, 4});

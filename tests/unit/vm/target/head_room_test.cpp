@@ -108,6 +108,35 @@ TEST(HeadRoom, Version1IsReadBelowTheContainersMount) {
     EXPECT_EQ(tree.room().tasks()->amount, 5U);
 }
 
+TEST(HeadRoom, KeptFilesAreOpenedOnce) {
+    const UnifiedTree tree;
+    const auto kept = std::make_shared<target::KeptFiles>();
+    const auto room = HeadRoom::kept(7, kept, tree.root()).value();
+    EXPECT_EQ(room.limited_memory()->name, "/app.slice");
+    EXPECT_EQ(room.limited_memory()->inactive_file_bytes, 32 * kMebibyte);
+    const auto opened = kept->opened();
+    tree.file("sys/fs/cgroup/app.slice/memory.current", "1024\n");
+    EXPECT_EQ(room.limited_memory()->used_bytes, 1024U);
+    EXPECT_EQ(room.limited_memory()->limit_bytes, 1024 * kMebibyte);
+    EXPECT_TRUE(room.holds());
+    EXPECT_EQ(kept->opened(), opened);
+}
+
+TEST(HeadRoom, NoLongerHoldsWhenTheProcessIsMoved) {
+    const UnifiedTree tree;
+    const auto room =
+        HeadRoom::kept(7, std::make_shared<target::KeptFiles>(), tree.root()).value();
+    tree.file("proc/7/cgroup", "0::/app.slice\n");
+    EXPECT_FALSE(room.holds());
+}
+
+TEST(HeadRoom, TheLowestCgroupThatCountsSaysHowOftenItsLimitWasReached) {
+    const UnifiedTree tree;
+    EXPECT_EQ(tree.room().limit_reached(), std::nullopt);
+    tree.file("sys/fs/cgroup/app.slice/memory.events", "high 4\nmax 3\n");
+    EXPECT_EQ(tree.room().limit_reached(), 3U);
+}
+
 TEST(HeadRoom, WhatTheKernelCountsForEachCgroup) {
     const UnifiedTree tree;
     const std::string service = "sys/fs/cgroup/app.slice/node.service/";

@@ -130,6 +130,7 @@ TEST(Options, LimitsAndChoice) {
     EXPECT_EQ(options.by, capture::ChooseBy::kQueue);
     EXPECT_EQ(options.pid, 1);
     EXPECT_EQ(parsed({"--max-size", "3G", "1"}).capture.max_bytes, std::uint64_t{3} << 30U);
+    EXPECT_EQ(parsed({"--max-size", "3GiB", "1"}).capture.max_bytes, std::uint64_t{3} << 30U);
     EXPECT_EQ(parsed({"--max-size", "12345", "1"}).capture.max_bytes, 12345U);
     EXPECT_TRUE(parsed({"--no-heaps", "1"}).capture.no_heaps);
     EXPECT_FALSE(parsed({"--mode", "snapshot", "1"}).capture.force_twin);
@@ -148,11 +149,11 @@ TEST(Options, MistakesAreUsageErrors) {
         {"1", "--threads", "0"},
         {"1", "--threads", "65"},
         {"1", "--binary-bytes", "-1"},
-        {"1", "--binary-bytes", "64k"},
+        {"1", "--binary-bytes", "64x"},
         {"1", "--binary-bytes", ""},
         {"1", "--output"},
         {"1", "--max-size", "0"},
-        {"1", "--max-size", "12T"},
+        {"1", "--max-size", "12X"},
         {"1", "--max-size", "M"},
         {"1", "--max-size", "99999999999G"},
         {"1", "--max-pause", "0"},
