@@ -79,7 +79,7 @@ Result<Outcome> answer_holders(Invocation& invocation, const HolderQuestion& que
         }
         ++shown;
         progress.end();
-        json ? render::holder_json(*json, line) : render::holder_text(out, line, facts);
+        json ? render::holder_json(*json, line) : render::holder_text(out, line);
     };
     auto answer = query::find_holders(*dump, target, refs);
     progress.end();

@@ -79,36 +79,22 @@ bool put(Output& output, Allowance& allowance, std::string_view text) {
     return false;
 }
 
-/// The sources of a stack's text, into which no marks can be put.
-constexpr auto of_text() {
-    std::array<std::string_view, kPartsOfTerms.size() + 5> values{"frames", "function", "catch",
-                                                                  "registers", "arguments"};
-    std::ranges::copy(kPartsOfTerms, values.begin() + 5);
-    return values;
-}
-
-std::string frame_text(const query::FrameLine& frame, const Marks& marks) {
+std::string frame_text(const query::FrameLine& frame) {
     std::string text = fmt::format("#{:<3} ", frame.index);
-    text += frame.function ? marks({"frames", "function"}, one_line(*frame.function))
-                           : marks("frames", fmt::format("{:#x}", frame.code_address));
+    text += frame.function ? one_line(*frame.function) : fmt::format("{:#x}", frame.code_address);
     if (frame.offset) {
         text += fmt::format(" + {}", *frame.offset);
     }
     if (frame.file && frame.line) {
-        text +=
-            fmt::format("  ({})", marks({"frames", "file", "line"},
-                                        one_line(fmt::format("{}:{}", *frame.file, *frame.line))));
+        text += fmt::format("  ({})", one_line(fmt::format("{}:{}", *frame.file, *frame.line)));
     }
     return text + (frame.continued ? "  (continued)\n" : "\n");
 }
 
 /// Writes the line of an x or y register; returns whether it was cut.
 bool put_register(Output& output, query::Backtrace& backtrace, Allowance& allowance, char kind,
-                  const query::RegisterLine& shown, const Marks& marks) {
-    const std::string_view mark = kind == 'x'      ? marks.mark({"arguments"})
-                                  : shown.is_catch ? marks.mark({"registers", "catch"})
-                                                   : marks.mark({"registers"});
-    if (put(output, allowance, fmt::format("     {}({}) = {}", kind, shown.index, mark))) {
+                  const query::RegisterLine& shown) {
+    if (put(output, allowance, fmt::format("     {}({}) = ", kind, shown.index))) {
         return true;
     }
     if (shown.is_catch) {
@@ -169,8 +155,7 @@ bool write_register(JsonWriter& json, Output& output, query::Backtrace& backtrac
 }  // namespace
 
 bool backtrace_text(Output& output, query::Backtrace& backtrace, const BacktraceFormat& format) {
-    static constexpr auto kOfText = of_text();
-    print_layout_notice(output, backtrace.dump_facts().layout, kOfText);
+    print_layout_notice(output, backtrace.dump_facts().layout);
     Allowance allowance(format);
     Utf8Output text(output, format.exact);
     std::string chunk;
@@ -191,8 +176,7 @@ bool backtrace_text(Output& output, query::Backtrace& backtrace, const Backtrace
 }
 
 bool backtrace_lines(Output& output, query::Backtrace& backtrace, const BacktraceFormat& format) {
-    print_layout_notice(output, backtrace.dump_facts().layout, kPartsOfTerms);
-    const Marks marks(backtrace.dump_facts().layout);
+    print_layout_notice(output, backtrace.dump_facts().layout);
     Allowance allowance(format);
     auto arguments = backtrace.arguments().value_or(std::vector<query::RegisterLine>());
     while (output.ok()) {
@@ -200,17 +184,17 @@ bool backtrace_lines(Output& output, query::Backtrace& backtrace, const Backtrac
         if (!frame) {
             return false;
         }
-        if (put(output, allowance, frame_text(*frame, marks))) {
+        if (put(output, allowance, frame_text(*frame))) {
             return true;
         }
         for (const query::RegisterLine& shown : arguments) {
-            if (put_register(output, backtrace, allowance, 'x', shown, marks)) {
+            if (put_register(output, backtrace, allowance, 'x', shown)) {
                 return true;
             }
         }
         arguments.clear();
         for (const query::RegisterLine& shown : frame->registers) {
-            if (put_register(output, backtrace, allowance, 'y', shown, marks)) {
+            if (put_register(output, backtrace, allowance, 'y', shown)) {
                 return true;
             }
         }

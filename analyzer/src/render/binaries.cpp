@@ -14,7 +14,6 @@ namespace beamdump::render {
 
 void binaries_text(Output& output, const query::NodeBinaries& answer) {
     print_layout_notice(output, answer.dump.layout);
-    const Marks marks(answer.dump.layout);
     if (answer.may_lack_some) {
         output.write(
             "the number of reference-counted binaries is unknown: the crash dump breaks "
@@ -39,10 +38,9 @@ void binaries_text(Output& output, const query::NodeBinaries& answer) {
                  {"PROCESSES", Align::kRight},
                  {"CAPTURED", Align::kRight}});
     for (const auto& line : answer.binaries) {
-        table.add({fmt::format("{:#x}", line.address),
-                   marks("size_bytes", line.bytes ? bytes_text(*line.bytes) : "?"),
-                   marks("references", line.references ? count_text(*line.references) : "?"),
-                   marks("binary", line.holders ? count_text(*line.holders) : "?"),
+        table.add({fmt::format("{:#x}", line.address), line.bytes ? bytes_text(*line.bytes) : "?",
+                   line.references ? count_text(*line.references) : "?",
+                   line.holders ? count_text(*line.holders) : "?",
                    bytes_text(line.captured_bytes)});
     }
     table.print(output);
@@ -70,7 +68,6 @@ void binaries_json(Output& output, const query::NodeBinaries& answer) {
 
 void binary_leaks_text(Output& output, const query::BinaryLeaks& answer) {
     print_layout_notice(output, answer.dump.layout);
-    const Marks marks(answer.dump.layout);
     std::string owners = counted(answer.examined, "process", "processes");
     if (answer.examined_others != 0) {
         owners += fmt::format(" and {} (ETS tables, literals, persistent terms)",
@@ -104,10 +101,10 @@ void binary_leaks_text(Output& output, const query::BinaryLeaks& answer) {
         const auto holder = query::holder_name(line.owner);
         const auto& pid = line.owner.process.pid;
         table.add(
-            {pid.empty() ? "" : marks("pid", pid),
-             holder.empty() ? process_name(line.owner.process, marks) : one_line(holder),
-             count_text(line.binaries), marks("binary", bytes_text(line.kept_bytes)),
-             bytes_text(line.shown_bytes), bytes_text(line.pinned_bytes),
+            {pid.empty() ? "" : pid,
+             holder.empty() ? process_name(line.owner.process) : one_line(holder),
+             count_text(line.binaries), bytes_text(line.kept_bytes), bytes_text(line.shown_bytes),
+             bytes_text(line.pinned_bytes),
              line.garbage_bytes ? bytes_text(*line.garbage_bytes)
              : holder.empty()   ? "?"
                                 : "",

@@ -29,24 +29,10 @@ namespace {
 
 using query::Measure;
 
-/// Marks of the values of several dumps.
-class DumpMarks {
-  public:
-    explicit DumpMarks(const query::DumpsDiff& diff);
-
-    [[nodiscard]] const Marks& of(std::size_t dump) const { return marks_[dump]; }
-    /// A value computed from all dumps.
-    [[nodiscard]] std::string all(std::string_view value, const std::string& text) const;
-
-  private:
-    std::vector<Marks> marks_;
-};
-
 /// A measure of a section's things as text.
 class MeasureText {
   public:
-    /// Non-owning.
-    MeasureText(const DumpMarks& marks, const query::SectionKind& kind, query::Measure measure);
+    explicit MeasureText(query::Measure measure) : measure_(measure) {}
 
     /// The first or the last known value; "?" where none is.
     [[nodiscard]] std::string first(const query::Series& series) const;
@@ -54,11 +40,9 @@ class MeasureText {
     [[nodiscard]] std::string change(const std::optional<std::int64_t>& change) const;
 
   private:
-    [[nodiscard]] std::string value(std::size_t dump, std::uint64_t known) const;
+    [[nodiscard]] std::string value(std::uint64_t known) const;
 
-    const DumpMarks& marks_;
     query::Measure measure_;
-    std::string name_;  ///< of the value (query/node/layout_sources.h)
 };
 
 /// The first shapes of a mailbox that are shown, by their growth.
@@ -116,57 +100,34 @@ void add_trend_columns(std::vector<Table::Column>& columns) {
     columns.push_back({"GROWTH"});
 }
 
-DumpMarks::DumpMarks(const query::DumpsDiff& diff) {
-    for (const auto& facts : diff.dumps) {
-        marks_.emplace_back(facts.layout);
-    }
-}
-
-std::string DumpMarks::all(std::string_view value, const std::string& text) const {
-    for (const Marks& marks : marks_) {
-        if (std::string marked = marks(value, text); marked != text) {
-            return marked;
-        }
-    }
-    return text;
-}
-
-MeasureText::MeasureText(const DumpMarks& marks, const query::SectionKind& kind, Measure measure)
-    : marks_(marks),
-      measure_(measure),
-      name_(fmt::format("diff.{}.{}", kind.name, kind.name_of(measure))) {}
-
-std::string MeasureText::value(std::size_t dump, std::uint64_t known) const {
-    return marks_.of(dump)(name_,
-                           measure_ == Measure::kSize ? bytes_text(known) : count_text(known));
+std::string MeasureText::value(std::uint64_t known) const {
+    return measure_ == Measure::kSize ? bytes_text(known) : count_text(known);
 }
 
 std::string MeasureText::first(const query::Series& series) const {
     const auto known =
         std::ranges::find_if(series.values, &std::optional<std::uint64_t>::has_value);
-    return known == series.values.end()
-               ? "?"
-               : value(static_cast<std::size_t>(known - series.values.begin()), **known);
+    return known == series.values.end() ? "?" : value(**known);
 }
 
 std::string MeasureText::last(const query::Series& series) const {
     for (std::size_t dump = series.values.size(); dump-- > 0;) {
         if (series.values[dump]) {
-            return value(dump, *series.values[dump]);
+            return value(*series.values[dump]);
         }
     }
     return "?";
 }
 
 std::string MeasureText::change(const std::optional<std::int64_t>& change) const {
-    return !change ? ""
-                   : marks_.all(name_, measure_ == Measure::kSize ? byte_change_text(*change)
-                                                                  : count_change_text(*change));
+    return !change                      ? ""
+           : measure_ == Measure::kSize ? byte_change_text(*change)
+                                        : count_change_text(*change);
 }
 
 /// Things that changed, and their parts.
 void print_changes(Output& output, const std::vector<query::ThingChange>& changes,
-                   const query::SectionKind& kind, const DumpMarks& marks) {
+                   const query::SectionKind& kind) {
     const auto measures = shown_measures(kind, changes);
     const bool trends = has_trends(changes);
     std::vector<Table::Column> columns = {{std::string(kind.thing), Align::kLeft, true}};
@@ -182,7 +143,7 @@ void print_changes(Output& output, const std::vector<query::ThingChange>& change
     for (const query::ThingChange& change : changes) {
         std::vector<std::string> row = {one_line(change.title)};
         for (const Measure measure : measures) {
-            const MeasureText text(marks, kind, measure);
+            const MeasureText text(measure);
             const auto& series = change.of(measure);
             row.push_back(series ? text.last(*series) : "?");
             row.push_back(series ? text.change(series->change) : "");
@@ -192,7 +153,7 @@ void print_changes(Output& output, const std::vector<query::ThingChange>& change
         }
         row.emplace_back(change.appeared ? kind.appeared : "");
         table.add(std::move(row));
-        const MeasureText text(marks, kind, Measure::kCount);
+        const MeasureText text(Measure::kCount);
         for (const auto& part :
              std::span(change.parts).first(std::min(change.parts.size(), kMostParts))) {
             std::vector<std::string> part_row(columns.size());
@@ -206,8 +167,7 @@ void print_changes(Output& output, const std::vector<query::ThingChange>& change
 }
 
 /// Things of all sections, by their share of what the node has.
-void print_growth(Output& output, const std::vector<query::ThingChange>& growth,
-                  const DumpMarks& marks) {
+void print_growth(Output& output, const std::vector<query::ThingChange>& growth) {
     const bool trends = has_trends(growth);
     std::vector<Table::Column> columns = {{"SHARE", Align::kRight},     {"SECTION"},
                                           {"WHAT", Align::kLeft, true}, {"", Align::kLeft},
@@ -219,7 +179,7 @@ void print_growth(Output& output, const std::vector<query::ThingChange>& growth,
     Table table(columns);
     for (const query::ThingChange& change : growth) {
         const auto& kind = *change.kind;
-        const MeasureText text(marks, kind, change.ranked_by);
+        const MeasureText text(change.ranked_by);
         const auto& series = change.of(change.ranked_by);
         std::string section(kind.name);
         std::ranges::replace(section, '_', ' ');
@@ -240,11 +200,10 @@ void print_growth(Output& output, const std::vector<query::ThingChange>& growth,
     table.print(output, "  ");
 }
 
-void print_dump_line(Output& output, const query::DumpsDiff& diff, std::size_t number,
-                     const Marks& marks) {
+void print_dump_line(Output& output, const query::DumpsDiff& diff, std::size_t number) {
     const auto& facts = diff.dumps[number];
-    std::string text = fmt::format(
-        "{}, {}", facts.file, facts.node_name ? marks("node", *facts.node_name) : "unknown node");
+    std::string text =
+        fmt::format("{}, {}", facts.file, facts.node_name ? *facts.node_name : "unknown node");
     if (facts.captured_us) {
         text += fmt::format(", {}", time_text(*facts.captured_us));
     }
@@ -263,13 +222,13 @@ void print_dump_line(Output& output, const query::DumpsDiff& diff, std::size_t n
     print_line(output, fmt::format("{}  {}", number + 1, one_line(text)));
 }
 
-void print_head(Output& output, const query::DumpsDiff& diff, const DumpMarks& marks) {
+void print_head(Output& output, const query::DumpsDiff& diff) {
     for (std::size_t number = 0; number < diff.dumps.size(); ++number) {
-        print_layout_notice(output, diff.dumps[number].layout, {},
+        print_layout_notice(output, diff.dumps[number].layout,
                             fmt::format("Layout of dump {}", number + 1));
     }
     for (std::size_t number = 0; number < diff.dumps.size(); ++number) {
-        print_dump_line(output, diff, number, marks.of(number));
+        print_dump_line(output, diff, number);
     }
     for (std::size_t number = 0; number < diff.dumps.size(); ++number) {
         print_memory_notice(output, diff.dumps[number], fmt::format("{}: ", number + 1));
@@ -281,25 +240,21 @@ void print_head(Output& output, const query::DumpsDiff& diff, const DumpMarks& m
     }
 }
 
-void print_process(Output& output, const query::DumpsDiff& diff, const DumpMarks& marks) {
+void print_process(Output& output, const query::DumpsDiff& diff) {
     for (std::size_t number = 0; number < diff.process.size(); ++number) {
         const auto& line = diff.process[number];
         if (!line) {
             output.print("In {}: no such process\n", number + 1);
             continue;
         }
-        const Marks& marks_here = marks.of(number);
-        output.print(
-            "In {}: {} {}, memory {}, messages {}\n", number + 1, marks_here("pid", line->pid),
-            process_name(*line, marks_here),
-            line->memory_bytes ? marks_here("memory", bytes_text(*line->memory_bytes)) : "?",
-            line->message_queue_length
-                ? marks_here("message_queue_len", count_text(*line->message_queue_length))
-                : "?");
+        output.print("In {}: {} {}, memory {}, messages {}\n", number + 1, line->pid,
+                     process_name(*line),
+                     line->memory_bytes ? bytes_text(*line->memory_bytes) : "?",
+                     line->message_queue_length ? count_text(*line->message_queue_length) : "?");
     }
 }
 
-void print_growth_of_node(Output& output, const query::DumpsDiff& diff, const DumpMarks& marks) {
+void print_growth_of_node(Output& output, const query::DumpsDiff& diff) {
     const bool of_process = !diff.process.empty();
     if (diff.growth.empty()) {
         output.print("\nNothing grew by 1% of {}.\n",
@@ -311,7 +266,7 @@ void print_growth_of_node(Output& output, const query::DumpsDiff& diff, const Du
         "\nGrew most, as a share of what the {} has at the end{}:\n",
         of_process ? "process" : "node",
         diff.memory_bytes ? fmt::format(" ({} of memory)", bytes_text(*diff.memory_bytes)) : "");
-    print_growth(output, diff.growth, marks);
+    print_growth(output, diff.growth);
     if (diff.dumps.size() > 2 && !diff.has_growth()) {
         output.write("  None of it grew steadily.\n");
     }
@@ -330,12 +285,12 @@ std::string lacking_text(const std::vector<bool>& has) {
                : fmt::format("dump{} {}", without.size() > 1 ? "s" : "", fmt::join(without, ", "));
 }
 
-std::string total_text(const query::DiffSection& section, Measure measure, const DumpMarks& marks) {
+std::string total_text(const query::DiffSection& section, Measure measure) {
     const auto& totals = section.totals.at(static_cast<std::size_t>(measure));
     if (!totals || !totals->change) {
         return "";
     }
-    const MeasureText text(marks, *section.kind, measure);
+    const MeasureText text(measure);
     std::string name(section.kind->name_of(measure));
     std::ranges::replace(name, '_', ' ');
     return fmt::format("; {} {} -> {} ({})", name, text.first(*totals), text.last(*totals),
@@ -359,8 +314,7 @@ void print_turnover(Output& output, const query::DiffSection& section) {
     }
 }
 
-void print_section(Output& output, const query::DiffSection& section, const DumpMarks& marks,
-                   bool of_exports) {
+void print_section(Output& output, const query::DiffSection& section, bool of_exports) {
     const auto& kind = *section.kind;
     const std::string lacking = lacking_text(section.has);
     if (!section.compared()) {
@@ -376,7 +330,7 @@ void print_section(Output& output, const query::DiffSection& section, const Dump
     }
     std::string totals;
     for (const Measure measure : {Measure::kMembers, Measure::kCount, Measure::kSize}) {
-        totals += total_text(section, measure, marks);
+        totals += total_text(section, measure);
     }
     output.write("\n");
     print_line(output,
@@ -391,12 +345,12 @@ void print_section(Output& output, const query::DiffSection& section, const Dump
                                : fmt::format(", {} {}", count_text(section.changed), kind.changed),
                            totals, lacking.empty() ? "" : fmt::format("; not in {}", lacking)));
     if (!section.grown_most.empty()) {
-        print_changes(output, section.grown_most, kind, marks);
+        print_changes(output, section.grown_most, kind);
     }
     if (!section.gone_most.empty()) {
         output.print("  {}:\n", kind.gone);
         for (const query::ThingChange& change : section.gone_most) {
-            const MeasureText text(marks, kind, kind.sorted_by);
+            const MeasureText text(kind.sorted_by);
             const auto& series = change.of(kind.sorted_by);
             print_line(output, kind.name_of(kind.sorted_by).empty()
                                    ? "    " + one_line(change.title)
@@ -418,14 +372,13 @@ void print_section(Output& output, const query::DiffSection& section, const Dump
 }  // namespace
 
 void diff_text(Output& output, const query::DumpsDiff& diff) {
-    const DumpMarks marks(diff);
-    print_head(output, diff, marks);
-    print_process(output, diff, marks);
-    print_growth_of_node(output, diff, marks);
+    print_head(output, diff);
+    print_process(output, diff);
+    print_growth_of_node(output, diff);
     const bool of_exports = std::ranges::any_of(
         diff.dumps, [](const query::DumpFacts& facts) { return facts.export_detail.has_value(); });
     for (const query::DiffSection& section : diff.sections) {
-        print_section(output, section, marks, of_exports);
+        print_section(output, section, of_exports);
     }
 }
 

@@ -45,7 +45,7 @@ void ets_text(Output& output, query::RowList& list, const query::DumpFacts& fact
         const auto bytes = all_memory_bytes(list, facts);
         if (bytes && list.total() != 0) {
             out.print("\n{}{} use {}\n", at_least(facts, "ets"), counted(list.total(), "ETS table"),
-                      Marks(facts.layout)("ets.memory_bytes", bytes_text(*bytes)));
+                      bytes_text(*bytes));
         }
     };
     rows_text(output, list, facts, kEtsTexts, extras);
@@ -94,7 +94,7 @@ std::string words_text(const query::RowGroup& group) {
 }
 
 /// What the rows are like, as a sample of them tells.
-void print_sample(Output& output, const query::EtsRowSample& sample, const Marks& marks) {
+void print_sample(Output& output, const query::EtsRowSample& sample) {
     print_title(output, fmt::format("Groups of a sample of {}, {}", counted(sample.rows, "row"),
                                     kSampleNote));
     for (const auto& groups : sample.groups) {
@@ -106,9 +106,8 @@ void print_sample(Output& output, const query::EtsRowSample& sample, const Marks
                      {"SHARE", Align::kRight},
                      {"WORDS", Align::kRight}});
         for (const auto& group : groups.largest) {
-            table.add({marks("ets.rows", one_line(query::cell_text(group.values.front()))),
-                       count_text(group.count), part_share_text(group.count, sample.rows),
-                       marks("ets.rows", words_text(group))});
+            table.add({one_line(query::cell_text(group.values.front())), count_text(group.count),
+                       part_share_text(group.count, sample.rows), words_text(group)});
         }
         table.print(output, "  ");
         if (groups.largest.size() < groups.count) {
@@ -145,10 +144,9 @@ void write_sample(JsonWriter& json, const query::EtsRowSample& sample) {
 Result<void> ets_rows_text(Output& output, query::EtsRowListing& listing,
                            const query::DumpFacts& facts) {
     print_layout_notice(output, facts.layout);
-    const Marks marks(facts.layout);
     const auto& table = listing.table();
     const auto& counts = listing.counts();
-    output.print("{}  {}\n", marks("ets.name", cell(table.name)), marks("ets.id", cell(table.id)));
+    output.print("{}  {}\n", cell(table.name), cell(table.id));
     output.print("{} captured", counted(counts.captured, "row"));
     if (counts.counted) {
         output.print(" of {}", count_text(*counts.counted));
@@ -161,7 +159,7 @@ Result<void> ets_rows_text(Output& output, query::EtsRowListing& listing,
     if (const auto sample = query::sample_ets_rows(listing); !sample) {
         output.print("no sample of the rows: {}\n", one_line(sample.error().message));
     } else if (*sample) {
-        print_sample(output, **sample, marks);
+        print_sample(output, **sample);
     }
     std::uint64_t shown = 0;
     RETURN_IF_ERROR(listing.each([&](const query::EtsRowLine& row) {
@@ -170,9 +168,9 @@ Result<void> ets_rows_text(Output& output, query::EtsRowListing& listing,
         }
         const auto head = fmt::format("{:>10}  ", count_text(row.words));
         if (output.line_width() || !row.row.more) {
-            print_line(output, head + marks("ets.rows", term_line(row.row)));
+            print_line(output, head + term_line(row.row));
         } else {
-            output.print("{}{}", head, marks.mark({"ets.rows"}));
+            output.write(head);
             put_term_line(output, row.row);
             output.write("\n");
         }

@@ -25,25 +25,9 @@ std::string title_of(query::GroupBy by) {
     return title;
 }
 
-std::string largest_cell(const query::ProcessLine& line, const Marks& marks) {
-    return fmt::format(
-        "{} {}{}", marks("pid", line.pid), process_name(line, marks),
-        line.memory_bytes ? " " + marks("memory", bytes_text(*line.memory_bytes)) : std::string());
-}
-
-/// What the layout may leave open of a group's name.
-std::string_view value_of(query::GroupBy by) {
-    switch (by) {
-        case query::GroupBy::kInitialCall:
-        case query::GroupBy::kCurrentFunction:
-        case query::GroupBy::kStatus:
-        case query::GroupBy::kLabel:
-            return query::group_by_text(by);
-        case query::GroupBy::kApplication:
-            return "group_leader";
-        default:
-            return "dictionary";
-    }
+std::string largest_cell(const query::ProcessLine& line) {
+    return fmt::format("{} {}{}", line.pid, process_name(line),
+                       line.memory_bytes ? " " + bytes_text(*line.memory_bytes) : std::string());
 }
 
 }  // namespace
@@ -51,7 +35,6 @@ std::string_view value_of(query::GroupBy by) {
 void process_groups_text(Output& output, const query::ProcessGroups& answer) {
     print_layout_notice(output, answer.dump.layout);
     print_memory_notice(output, answer.dump);
-    const Marks marks(answer.dump.layout);
     if (answer.matching == 0) {
         print_none(output, answer.dump, answer.total, "processes");
         return;
@@ -66,12 +49,9 @@ void process_groups_text(Output& output, const query::ProcessGroups& answer) {
         return value ? count_text(*value) : std::string("?");
     };
     for (const auto& group : answer.groups) {
-        table.add({group.name ? marks(value_of(answer.by), one_line(*group.name)) : "-",
-                   count_text(group.count),
-                   marks("memory", group.memory_bytes ? bytes_text(*group.memory_bytes) : "?"),
-                   marks("reductions", number(group.reductions)),
-                   marks("message_queue_len", number(group.messages)),
-                   largest_cell(group.largest, marks)});
+        table.add({group.name ? one_line(*group.name) : "-", count_text(group.count),
+                   group.memory_bytes ? bytes_text(*group.memory_bytes) : "?",
+                   number(group.reductions), number(group.messages), largest_cell(group.largest)});
     }
     table.print(output);
     if (const auto shown = answer.groups.size(); shown < answer.group_count) {
@@ -108,14 +88,13 @@ void process_groups_json(Output& output, const query::ProcessGroups& answer) {
 
 namespace {
 
-std::string tree_cell(const query::TreeLine& line, const Marks& marks) {
+std::string tree_cell(const query::TreeLine& line) {
     std::string text(2 * line.depth, ' ');
     if (!line.process) {
         return text +
                fmt::format("({} not shown)", counted(line.sums.processes, "process", "processes"));
     }
-    return text + fmt::format("{} {}", marks("pid", line.process->pid),
-                              process_name(*line.process, marks));
+    return text + fmt::format("{} {}", line.process->pid, process_name(*line.process));
 }
 
 }  // namespace
@@ -123,7 +102,6 @@ std::string tree_cell(const query::TreeLine& line, const Marks& marks) {
 void process_tree_text(Output& output, const query::ProcessTree& answer) {
     print_layout_notice(output, answer.dump.layout);
     print_memory_notice(output, answer.dump);
-    const Marks marks(answer.dump.layout);
     if (!query::known_total(answer.dump, answer.total)) {
         print_none(output, answer.dump, answer.total, "processes");
         return;
@@ -138,9 +116,8 @@ void process_tree_text(Output& output, const query::ProcessTree& answer) {
     for (const auto& line : answer.lines) {
         const auto& sums = line.sums;
         table.add({count_text(sums.processes),
-                   marks("memory", sums.memory_bytes ? bytes_text(*sums.memory_bytes) : "?"),
-                   marks("message_queue_len", sums.messages ? count_text(*sums.messages) : "?"),
-                   tree_cell(line, marks)});
+                   sums.memory_bytes ? bytes_text(*sums.memory_bytes) : "?",
+                   sums.messages ? count_text(*sums.messages) : "?", tree_cell(line)});
     }
     table.print(output);
 }
@@ -170,7 +147,7 @@ void process_tree_json(Output& output, const query::ProcessTree& answer) {
 
 namespace {
 
-void print_cycles(Output& output, const query::Waits& answer, const Marks& marks) {
+void print_cycles(Output& output, const query::Waits& answer) {
     if (answer.cycle_count == 0) {
         return;
     }
@@ -179,9 +156,9 @@ void print_cycles(Output& output, const query::Waits& answer, const Marks& marks
     for (const auto& cycle : answer.cycles) {
         std::string text;
         for (const auto& line : cycle.processes) {
-            text += fmt::format("{} {} -> ", marks("pid", line.pid), process_name(line, marks));
+            text += fmt::format("{} {} -> ", line.pid, process_name(line));
         }
-        print_line(output, "  " + text + marks("pid", cycle.processes.front().pid));
+        print_line(output, "  " + text + cycle.processes.front().pid);
     }
     if (answer.cycles.size() < answer.cycle_count) {
         output.print("  {}; --limit 0 shows all\n",
@@ -193,7 +170,6 @@ void print_cycles(Output& output, const query::Waits& answer, const Marks& marks
 
 void waits_text(Output& output, const query::Waits& answer) {
     print_layout_notice(output, answer.dump.layout);
-    const Marks marks(answer.dump.layout);
     if (!query::known_total(answer.dump, answer.read.read)) {
         print_none(output, answer.dump, answer.read.read, "stacks");
         return;
@@ -214,17 +190,15 @@ void waits_text(Output& output, const query::Waits& answer) {
                  {"WAITS FOR"}});
     for (const auto& line : answer.waited_for) {
         const auto& process = line.process;
-        table.add(
-            {marks("monitors", one_line(line.name)),
-             process ? process_name(*process, marks) : "(not in the dump)", count_text(line.direct),
-             count_text(line.behind), process ? marks("status", process->status.value_or("?")) : "",
-             process ? marks("current_function", one_line(process->current_function.value_or("?")))
-                     : "",
-             one_line(line.waits_for.value_or("")) + (line.in_cycle ? " (cycle)" : "")});
+        table.add({one_line(line.name), process ? process_name(*process) : "(not in the dump)",
+                   count_text(line.direct), count_text(line.behind),
+                   process ? process->status.value_or("?") : "",
+                   process ? one_line(process->current_function.value_or("?")) : "",
+                   one_line(line.waits_for.value_or("")) + (line.in_cycle ? " (cycle)" : "")});
     }
     table.print(output);
     print_rest(output, answer.waited_for.size(), answer.targets);
-    print_cycles(output, answer, marks);
+    print_cycles(output, answer);
 }
 
 void waits_json(Output& output, const query::Waits& answer) {

@@ -36,7 +36,7 @@ std::string words_and_bytes(const query::HeapReport& report, std::uint64_t words
                        bytes_text(words * report.dump.word_bytes));
 }
 
-void print_areas(Output& output, const query::HeapReport& report, const Marks& marks) {
+void print_areas(Output& output, const query::HeapReport& report) {
     print_title(output, "Memory, in words");
     Table table({{""},
                  {"BLOCK", Align::kRight},
@@ -47,16 +47,11 @@ void print_areas(Output& output, const query::HeapReport& report, const Marks& m
     for (const query::AreaUse& area : report.areas) {
         const auto dead = area.dead_words;
         const std::string used = fmt::format("heap.memory.{}.used_words", area.name);
-        table.add(
-            {area.name,
-             marks(fmt::format("heap.memory.{}.block_words", area.name),
-                   known_text(area.block_words)),
-             marks(used, known_text(area.used_words)),
-             marks("live_words", known_text(area.live_words)),
-             marks({"dead_words", used}, known_text(dead)),
-             marks({"dead_words", used}, dead ? bytes_text(*dead * report.dump.word_bytes) : "?")});
+        table.add({area.name, known_text(area.block_words), known_text(area.used_words),
+                   known_text(area.live_words), known_text(dead),
+                   dead ? bytes_text(*dead * report.dump.word_bytes) : "?"});
     }
-    table.add({"stack", "", marks("stack_words", known_text(report.stack_words)), "", "", ""});
+    table.add({"stack", "", known_text(report.stack_words), "", "", ""});
     table.print(output, "  ");
     if (report.unplaced_objects > 0) {
         output.print("  {} live in areas that the crash dump does not name\n",
@@ -67,16 +62,15 @@ void print_areas(Output& output, const query::HeapReport& report, const Marks& m
     }
     if (report.free_words) {
         output.print("  {} free before the heap is collected\n",
-                     marks("free_words", words_and_bytes(report, *report.free_words)));
+                     words_and_bytes(report, *report.free_words));
     }
     if (report.heap_words_after_major) {
         output.print("  {} in the heap block after a major collection of what is live\n",
-                     marks("heap_words_after_major_collection",
-                           words_and_bytes(report, *report.heap_words_after_major)));
+                     words_and_bytes(report, *report.heap_words_after_major));
     }
     if (report.literal_words > 0) {
         output.print("  {} of referenced literals, which belong to the node\n",
-                     marks("literal_words", words_and_bytes(report, report.literal_words)));
+                     words_and_bytes(report, report.literal_words));
     }
 }
 
@@ -86,26 +80,26 @@ Table::Cell root_cell(const query::RootLine& line, const std::string& function) 
                                       : Table::Cell{one_line(query::root_text(line)) + function};
 }
 
-void print_roots(Output& output, const query::HeapReport& report, const Marks& marks) {
+void print_roots(Output& output, const query::HeapReport& report) {
     for (const query::RootGroup& group : report.roots) {
         if (group.total == 0) {
             continue;
         }
         const std::string name = fmt::format("heap.roots.{}", query::root_kind_text(group.kind));
         print_title(output, fmt::format("Roots: {} ({}, {})", query::root_kind_text(group.kind),
-                                        marks(name, count_text(group.total)),
-                                        marks(name, words_and_bytes(report, group.shared_words))));
+                                        count_text(group.total),
+                                        words_and_bytes(report, group.shared_words)));
         Table table({{"", Align::kLeft, true},
                      {"SHARED", Align::kRight},
                      {"FLAT", Align::kRight},
                      {"TERM", Align::kLeft, true}});
         for (const query::RootLine& line : group.lines) {
             const std::string function =
-                line.kind == query::RootKind::kStack ? ", " + marks("function", line.name) : "";
+                line.kind == query::RootKind::kStack ? ", " + line.name : "";
             table.add_cells({root_cell(line, function),
-                             {marks(name, words_text(line.shared_words))},
-                             {marks(name, words_text(line.flat_words))},
-                             term_cell(line.term, marks.mark({name}))});
+                             {words_text(line.shared_words)},
+                             {words_text(line.flat_words)},
+                             term_cell(line.term)});
         }
         table.print(output, "  ");
         if (group.lines.size() < group.total) {
@@ -115,22 +109,21 @@ void print_roots(Output& output, const query::HeapReport& report, const Marks& m
     }
 }
 
-void print_counts(Output& output, std::string_view title, std::string_view name,
-                  const std::vector<query::KindCount>& counts, const Marks& marks) {
+void print_counts(Output& output, std::string_view title,
+                  const std::vector<query::KindCount>& counts) {
     if (counts.empty()) {
         return;
     }
     print_title(output, title);
     Table table({{"OBJECTS", Align::kRight}, {"WORDS", Align::kRight}, {""}});
     for (const query::KindCount& count : counts) {
-        table.add({marks(name, count_text(count.objects)), marks(name, count_text(count.words)),
-                   one_line(count.name)});
+        table.add({count_text(count.objects), count_text(count.words), one_line(count.name)});
     }
     table.print(output, "  ");
 }
 
-void print_terms(Output& output, std::string_view title, std::string_view name,
-                 const std::vector<query::LargeTermLine>& lines, const Marks& marks) {
+void print_terms(Output& output, std::string_view title,
+                 const std::vector<query::LargeTermLine>& lines) {
     if (!lines.empty()) {
         print_title(output, title);
     }
@@ -141,29 +134,24 @@ void print_terms(Output& output, std::string_view title, std::string_view name,
         for (const std::string& step : line.path) {
             where += " -> " + step;
         }
-        table.add_cells({{marks(name, count_text(line.words))},
-                         {marks(name, one_line(where))},
-                         term_cell(line.term, marks.mark({name}))});
+        table.add_cells({{count_text(line.words)}, {one_line(where)}, term_cell(line.term)});
     }
     table.print(output, "  ");
 }
 
 void print_top_level(Output& output, const query::HeapReport& report,
-                     const query::TopLevelTermList& list, const Marks& marks) {
-    output.print(
-        "\nTop-level terms ({}{})\n", marks("terms", count_text(list.total)),
-        list.dead
-            ? fmt::format(", {} of them dead: {}", marks("dead_words", count_text(*list.dead)),
-                          marks("dead_words", words_and_bytes(report, *list.dead_words)))
-            : ", as far as the crash dump has them");
+                     const query::TopLevelTermList& list) {
+    output.print("\nTop-level terms ({}{})\n", count_text(list.total),
+                 list.dead ? fmt::format(", {} of them dead: {}", count_text(*list.dead),
+                                         words_and_bytes(report, *list.dead_words))
+                           : ", as far as the crash dump has them");
     Table table({{"ADDRESS"}, {"AREA"}, {"WORDS", Align::kRight}, {""}, {"TERM"}});
     for (const query::TopLevelLine& line : list.lines) {
-        table.add_cells({{marks("terms", fmt::format("{:#x}", line.address))},
+        table.add_cells({{fmt::format("{:#x}", line.address)},
                          {line.area},
-                         {marks("terms", count_text(line.words))},
-                         {marks("dead_words", line.dead ? "dead" : "")},
-                         line.unreadable ? Table::Cell{marks("terms", "(invalid term)")}
-                                         : term_cell(line.term, marks.mark({"terms"}))});
+                         {count_text(line.words)},
+                         {line.dead ? "dead" : ""},
+                         line.unreadable ? Table::Cell{"(invalid term)"} : term_cell(line.term)});
     }
     table.print(output, "  ");
     if (list.lines.size() < list.total) {
@@ -171,28 +159,24 @@ void print_top_level(Output& output, const query::HeapReport& report,
     }
 }
 
-void print_binaries(Output& output, const query::HeapReport& report, const Marks& marks) {
+void print_binaries(Output& output, const query::HeapReport& report) {
     if (report.binaries == 0) {
         return;
     }
     const bool any_size = report.unsized_binaries < report.binaries;
-    print_title(output,
-                fmt::format("Reference-counted binaries kept ({}, {}{})",
-                            marks("heap.binaries.largest", count_text(report.binaries)),
-                            any_size ? marks({"heap.binaries.largest", "heap.binaries.bytes"},
-                                             bytes_text(report.binary_bytes))
-                                     : "size not in the dump",
-                            any_size && report.unsized_binaries > 0
-                                ? fmt::format(" without {} whose size is not in the dump",
-                                              count_text(report.unsized_binaries))
-                                : ""));
+    print_title(
+        output,
+        fmt::format("Reference-counted binaries kept ({}, {}{})", count_text(report.binaries),
+                    any_size ? bytes_text(report.binary_bytes) : "size not in the dump",
+                    any_size && report.unsized_binaries > 0
+                        ? fmt::format(" without {} whose size is not in the dump",
+                                      count_text(report.unsized_binaries))
+                        : ""));
     Table table({{"SIZE", Align::kRight}, {"REFERENCES", Align::kRight}, {"ADDRESS"}});
     for (const query::BinaryLine& line : report.largest_binaries) {
-        table.add({marks({"heap.binaries.largest", "heap.binaries.bytes"},
-                         line.bytes ? bytes_text(*line.bytes) : "?"),
-                   marks({"heap.binaries.largest", "references"},
-                         line.references ? count_text(*line.references) : "?"),
-                   marks("heap.binaries.largest", fmt::format("{:#x}", line.address))});
+        table.add({line.bytes ? bytes_text(*line.bytes) : "?",
+                   line.references ? count_text(*line.references) : "?",
+                   fmt::format("{:#x}", line.address)});
     }
     table.print(output, "  ");
 }
@@ -200,12 +184,11 @@ void print_binaries(Output& output, const query::HeapReport& report, const Marks
 }  // namespace
 
 void heap_text(Output& output, const query::HeapReport& report) {
-    const Marks marks(report.dump.layout);
-    print_layout_notice(output, report.dump.layout, kPartsOfTerms);
-    output.print("{}  {}\n", marks("pid", report.line.pid), process_name(report.line, marks));
+    print_layout_notice(output, report.dump.layout);
+    output.print("{}  {}\n", report.line.pid, process_name(report.line));
     if (report.line.void_reason) {
         output.print("VOID: it {}{}{}; the dump does not have its heap\n",
-                     marks("void_reason", std::string(void_clause(*report.line.void_reason))),
+                     std::string(void_clause(*report.line.void_reason)),
                      report.void_detail ? ": " : "", one_line(report.void_detail.value_or("")));
         output.write(void_advice(report.dump, *report.line.void_reason, report.line.pid));
         return;
@@ -214,22 +197,22 @@ void heap_text(Output& output, const query::HeapReport& report) {
         output.write("SENSITIVE: its heap is withheld; --sensitive shows it\n");
         return;
     }
-    print_areas(output, report, marks);
-    print_roots(output, report, marks);
-    print_counts(output, "Live objects by kind", "kinds", report.kinds, marks);
-    print_counts(output, "Tuples by their first element", "tags", report.tags, marks);
-    print_counts(output, "Small maps by their keys", "key_sets", report.key_sets, marks);
-    print_terms(output, "Largest terms", "largest_terms", report.largest, marks);
+    print_areas(output, report);
+    print_roots(output, report);
+    print_counts(output, "Live objects by kind", report.kinds);
+    print_counts(output, "Tuples by their first element", report.tags);
+    print_counts(output, "Small maps by their keys", report.key_sets);
+    print_terms(output, "Largest terms", report.largest);
     if (report.retained) {
-        print_terms(output, "Retained sizes", "retained", *report.retained, marks);
+        print_terms(output, "Retained sizes", *report.retained);
     }
     if (report.terms) {
-        print_top_level(output, report, *report.terms, marks);
+        print_top_level(output, report, *report.terms);
     }
-    print_binaries(output, report, marks);
+    print_binaries(output, report);
     if (report.undecoded_messages > 0) {
         output.print("\n{} messages are undecoded, in the external term format\n",
-                     marks("undecoded_messages", count_text(report.undecoded_messages)));
+                     count_text(report.undecoded_messages));
     }
 }
 

@@ -18,10 +18,10 @@ std::string place_text(const query::TermPlace& place) {
     return text;
 }
 
-std::string owner_text(const query::TermOwner& owner, const Marks& marks) {
-    return owner.process.pid.empty() ? "-"
-                                     : fmt::format("{} {}", marks("pid", owner.process.pid),
-                                                   process_name(owner.process, marks));
+std::string owner_text(const query::TermOwner& owner) {
+    return owner.process.pid.empty()
+               ? "-"
+               : fmt::format("{} {}", owner.process.pid, process_name(owner.process));
 }
 
 void write_owner(JsonWriter& json, const query::TermOwner& owner) {
@@ -72,10 +72,9 @@ void holders_text_begin(Output& output, const query::DumpFacts& facts,
     output.print("Holders of {} {}\n", query::target_kind_text(target.kind), one_line(target.text));
 }
 
-void holder_text(Output& output, const query::HolderLine& line, const query::DumpFacts& facts) {
-    const Marks marks(facts.layout);
+void holder_text(Output& output, const query::HolderLine& line) {
     std::string text =
-        fmt::format("  {}  {}", owner_text(line.owner, marks), one_line(place_text(line.place)));
+        fmt::format("  {}  {}", owner_text(line.owner), one_line(place_text(line.place)));
     if (line.slice) {
         text += fmt::format("  bytes {} to {}", count_text(line.slice->first),
                             count_text(line.slice->first + line.slice->bytes));

@@ -16,7 +16,7 @@ namespace beamdump::render {
 
 void holders_text_begin(Output& output, const query::DumpFacts& facts,
                         const query::RefTarget& target);
-void holder_text(Output& output, const query::HolderLine& line, const query::DumpFacts& facts);
+void holder_text(Output& output, const query::HolderLine& line);
 void holders_text_end(Output& output, const query::RefsAnswer& answer, std::uint64_t shown,
                       const std::optional<std::uint64_t>& references);
 
@@ -27,7 +27,7 @@ void holders_json_end(JsonWriter& json, const query::RefsAnswer& answer,
                       const std::optional<std::uint64_t>& references);
 
 /// "<0.12.0> name", or "-" of literals and of a table whose owner is not known.
-std::string owner_text(const query::TermOwner& owner, const Marks& marks);
+std::string owner_text(const query::TermOwner& owner);
 /// Members process, table, module and persistent_terms, as far as there are such.
 void write_owner(JsonWriter& json, const query::TermOwner& owner);
 /// What was searched of the node besides processes, and what not.

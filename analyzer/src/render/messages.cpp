@@ -20,26 +20,24 @@ namespace {
 constexpr std::size_t kShownShapes = 20;
 
 template <typename Listing>
-void print_heading(Output& output, const Listing& listing, const Marks& marks) {
-    print_layout_notice(output, listing.dump_facts().layout, kPartsOfTerms);
-    output.print("{}  {}\n", marks("pid", listing.line().pid), process_name(listing.line(), marks));
+void print_heading(Output& output, const Listing& listing) {
+    print_layout_notice(output, listing.dump_facts().layout);
+    output.print("{}  {}\n", listing.line().pid, process_name(listing.line()));
 }
 
 std::string share_text(std::uint64_t count, std::uint64_t total) {
     return fmt::format("{:.1f}%", 100.0 * static_cast<double>(count) / static_cast<double>(total));
 }
 
-void print_histogram(Output& output, const query::MessageHistogram& histogram, const Marks& marks) {
-    print_title(output, fmt::format("Shapes of all {} messages",
-                                    marks("histogram", count_text(histogram.messages))));
+void print_histogram(Output& output, const query::MessageHistogram& histogram) {
+    print_title(output, fmt::format("Shapes of all {} messages", count_text(histogram.messages)));
     Table table({{"COUNT", Align::kRight}, {"SHARE", Align::kRight}, {"SHAPE"}});
     std::uint64_t rest = 0;
     for (std::size_t i = 0; i < histogram.shapes.size(); ++i) {
         const auto& shape = histogram.shapes[i];
         if (i < kShownShapes) {
-            table.add({marks("histogram", count_text(shape.count)),
-                       marks("histogram", share_text(shape.count, histogram.messages)),
-                       marks("histogram", one_line(shape.shape))});
+            table.add({count_text(shape.count), share_text(shape.count, histogram.messages),
+                       one_line(shape.shape)});
         } else {
             rest += shape.count;
         }
@@ -55,13 +53,11 @@ void print_histogram(Output& output, const query::MessageHistogram& histogram, c
     }
 }
 
-void print_senders(Output& output, const query::SenderHistogram& histogram, const Marks& marks) {
-    print_title(output, fmt::format("Senders of all {} messages",
-                                    marks("histogram", count_text(histogram.messages))));
+void print_senders(Output& output, const query::SenderHistogram& histogram) {
+    print_title(output, fmt::format("Senders of all {} messages", count_text(histogram.messages)));
     Table table({{"COUNT", Align::kRight}, {"SHARE", Align::kRight}, {"SENDER"}, {"TOLD BY"}});
     const auto add = [&](std::uint64_t count, std::string name, std::string told_by) {
-        table.add({marks("senders", count_text(count)),
-                   marks("senders", share_text(count, histogram.messages)), std::move(name),
+        table.add({count_text(count), share_text(count, histogram.messages), std::move(name),
                    std::move(told_by)});
     };
     std::uint64_t rest = histogram.other;
@@ -72,7 +68,7 @@ void print_senders(Output& output, const query::SenderHistogram& histogram, cons
             continue;
         }
         const std::string name = sender.display_name ? " " + one_line(*sender.display_name) : "";
-        add(sender.count, marks("senders", one_line(sender.name)) + name,
+        add(sender.count, one_line(sender.name) + name,
             std::string(query::sender_source_text(sender.source)));
     }
     if (rest > 0) {
@@ -85,9 +81,9 @@ void print_senders(Output& output, const query::SenderHistogram& histogram, cons
 }
 
 template <typename Histogram>
-void print_total(Output& output, const Histogram& histogram, const Marks& marks) {
-    output.print("{}, {}\n", marks("histogram", counted(histogram.messages, "message")),
-                 marks("other_signals", counted(histogram.other_signals, "other signal")));
+void print_total(Output& output, const Histogram& histogram) {
+    output.print("{}, {}\n", counted(histogram.messages, "message"),
+                 counted(histogram.other_signals, "other signal"));
 }
 
 /// The width of the column of entry numbers: that of the largest possible number.
@@ -99,29 +95,27 @@ std::size_t number_width(std::uint64_t from, std::uint64_t limit, std::uint64_t 
 }  // namespace
 
 Result<void> messages_text(Output& output, query::MessageListing& listing) {
-    const Marks marks(listing.dump_facts().layout);
-    print_heading(output, listing, marks);
+    print_heading(output, listing);
     if (listing.withheld() != Withheld::kNo) {
         return {};
     }
     const auto& options = listing.options();
     if (options.histogram && options.by == query::MessagesBy::kSender) {
         ASSIGN_OR_RETURN(const auto histogram, listing.senders());
-        print_total(output, histogram, marks);
+        print_total(output, histogram);
         if (histogram.messages > 0) {
-            print_senders(output, histogram, marks);
+            print_senders(output, histogram);
         }
     } else if (options.histogram) {
         ASSIGN_OR_RETURN(auto histogram, listing.histogram());
-        print_total(output, histogram, marks);
+        print_total(output, histogram);
         if (histogram.messages > 0) {
-            print_histogram(output, histogram, marks);
+            print_histogram(output, histogram);
         }
     } else {
         output.print(
             "{} in its queues: messages and other signals\n",
-            marks("messages.entries",
-                  listing.entries() == 1 ? "1 entry" : count_text(listing.entries()) + " entries"));
+            listing.entries() == 1 ? "1 entry" : count_text(listing.entries()) + " entries");
     }
     const auto width = number_width(options.from, options.limit, listing.entries());
     std::uint64_t shown = 0;
@@ -134,12 +128,10 @@ Result<void> messages_text(Output& output, query::MessageListing& listing) {
             print_title(output, "Messages");
         }
         if (output.line_width() || !message->term.more) {
-            print_line(output,
-                       fmt::format("  {:>{}}  {:<6}  {}", count_text(message->index), width,
-                                   message->queue, marks("messages", term_line(message->term))));
+            print_line(output, fmt::format("  {:>{}}  {:<6}  {}", count_text(message->index), width,
+                                           message->queue, term_line(message->term)));
         } else {
-            output.print("  {:>{}}  {:<6}  {}", count_text(message->index), width, message->queue,
-                         marks.mark({"messages"}));
+            output.print("  {:>{}}  {:<6}  ", count_text(message->index), width, message->queue);
             put_term_line(output, message->term);
             output.write("\n");
         }
@@ -155,8 +147,7 @@ Result<void> messages_text(Output& output, query::MessageListing& listing) {
 }
 
 Result<void> dictionary_text(Output& output, query::DictionaryListing& listing) {
-    const Marks marks(listing.dump_facts().layout);
-    print_heading(output, listing, marks);
+    print_heading(output, listing);
     if (listing.withheld() != Withheld::kNo) {
         return {};
     }
@@ -166,20 +157,17 @@ Result<void> dictionary_text(Output& output, query::DictionaryListing& listing) 
         return {};
     }
     if (const auto entries = listing.entries()) {
-        output.print("{}\n\n",
-                     marks("dictionary.entries",
-                           *entries == 1 ? "1 entry" : count_text(*entries) + " entries"));
+        output.print("{}\n\n", *entries == 1 ? "1 entry" : count_text(*entries) + " entries");
     }
     const auto width = number_width(options.from, options.limit, listing.entries().value_or(0));
     return listing.each([&](std::uint64_t index, const query::DictionaryLine& entry) {
         if (output.line_width() || (!entry.key.more && !entry.value.more)) {
             print_line(output, fmt::format("  {:>{}}  {} => {}", count_text(index), width,
-                                           marks("dictionary", term_line(entry.key)),
-                                           marks("dictionary", term_line(entry.value))));
+                                           term_line(entry.key), term_line(entry.value)));
         } else {
-            output.print("  {:>{}}  {}", count_text(index), width, marks.mark({"dictionary"}));
+            output.print("  {:>{}}  ", count_text(index), width);
             put_term_line(output, entry.key);
-            output.print(" => {}", marks.mark({"dictionary"}));
+            output.write(" => ");
             put_term_line(output, entry.value);
             output.write("\n");
         }

@@ -92,116 +92,94 @@ std::string other_process(const Line& line) {
     return one_line(line.display_name ? line.other + " " + *line.display_name : line.other);
 }
 
-void print_monitors(Output& output, std::string_view title, std::string_view name,
-                    const query::Excerpt<query::MonitorLine>& list, const Marks& marks) {
+void print_monitors(Output& output, std::string_view title,
+                    const query::Excerpt<query::MonitorLine>& list) {
     print_list(output, title, list, {{""}, {""}, {""}}, [&](const query::MonitorLine& line) {
-        return std::vector{marks(name, line.kind), marks(name, other_process(line)),
-                           marks({name, "reference"}, line.reference.value_or(""))};
+        return std::vector{line.kind, other_process(line), line.reference.value_or("")};
     });
 }
 
-void print_suspending(Output& output, const query::ProcessDetails& details, const Marks& marks) {
+void print_suspending(Output& output, const query::ProcessDetails& details) {
     print_list(output, "Suspending", details.suspending, {{""}, {""}},
                [&](const query::SuspendLine& line) {
-                   return std::vector{
-                       marks("suspending", line.process),
-                       marks("suspending", fmt::format("{} active, {} outstanding", line.active,
-                                                       line.outstanding))};
+                   return std::vector{line.process, fmt::format("{} active, {} outstanding",
+                                                                line.active, line.outstanding)};
                });
 }
 
-void print_stacktrace(Output& output, const query::ProcessDetails& details, const Marks& marks) {
-    print_list(output, "Current stacktrace", details.stacktrace,
-               {{"", Align::kLeft, true}, {"", Align::kLeft, true}},
-               [&](const query::CodeLine& line) {
-                   const bool known = line.file && line.line;
-                   return std::vector{
-                       marks({"current_stacktrace", "function"}, one_line(line.function)),
-                       marks({"current_stacktrace", "file", "line"},
-                             known ? one_line(fmt::format("{}:{}", *line.file, *line.line)) : "")};
-               });
+void print_stacktrace(Output& output, const query::ProcessDetails& details) {
+    print_list(
+        output, "Current stacktrace", details.stacktrace,
+        {{"", Align::kLeft, true}, {"", Align::kLeft, true}}, [&](const query::CodeLine& line) {
+            const bool known = line.file && line.line;
+            return std::vector{one_line(line.function),
+                               known ? one_line(fmt::format("{}:{}", *line.file, *line.line)) : ""};
+        });
 }
 
-void print_binaries(Output& output, const query::ProcessDetails& details, const Marks& marks) {
+void print_binaries(Output& output, const query::ProcessDetails& details) {
     print_list(output, "Binary", details.binaries,
                {{"ADDRESS"}, {"SIZE", Align::kRight}, {"REFERENCES", Align::kRight}},
                [&](const query::ReferencedBinary& line) {
-                   return std::vector{marks("binary", fmt::format("{:#x}", line.address)),
-                                      marks({"binary", "size_bytes"},
-                                            line.size_bytes ? bytes_text(*line.size_bytes) : "?"),
-                                      marks({"binary", "references"},
-                                            line.references ? count_text(*line.references) : "?")};
+                   return std::vector{fmt::format("{:#x}", line.address),
+                                      line.size_bytes ? bytes_text(*line.size_bytes) : "?",
+                                      line.references ? count_text(*line.references) : "?"};
                });
 }
 
-void print_arguments(Output& output, const query::ProcessDetails& details, const Marks& marks) {
+void print_arguments(Output& output, const query::ProcessDetails& details) {
     print_list(output, "Saved x registers", details.arguments, {{""}, {""}},
                [&](const query::ArgumentLine& line) {
                    return std::vector<Table::Cell>{{fmt::format("x({})", line.index)},
-                                                   term_cell(line.term, marks.mark({"arguments"}))};
+                                                   term_cell(line.term)};
                });
 }
 
-void print_regions(Output& output, const query::ProcessDetails& details, const Marks& marks) {
+void print_regions(Output& output, const query::ProcessDetails& details) {
     print_list(output, "Regions", details.regions,
                {{"KIND"}, {"ADDRESS"}, {"SIZE", Align::kRight}, {"CAPTURED", Align::kRight}, {""}},
                [&](const query::RegionLine& line) {
-                   return std::vector{line.kind,
-                                      marks("regions", fmt::format("{:#x}", line.address)),
-                                      marks("regions", bytes_text(line.total_bytes)),
-                                      marks("regions", bytes_text(line.captured_bytes)),
+                   return std::vector{line.kind, fmt::format("{:#x}", line.address),
+                                      bytes_text(line.total_bytes), bytes_text(line.captured_bytes),
                                       line.absent_because.value_or("")};
                });
 }
 
-void print_lists(Output& output, const query::ProcessDetails& details, const Marks& marks) {
-    print_stacktrace(output, details, marks);
-    print_arguments(output, details, marks);
+void print_lists(Output& output, const query::ProcessDetails& details) {
+    print_stacktrace(output, details);
+    print_arguments(output, details);
     print_list(output, "Links", details.links, {{""}, {""}, {""}},
                [&](const query::LinkLine& line) {
-                   return std::vector<std::string>{marks("links", line.kind),
-                                                   marks("links", other_process(line)),
+                   return std::vector<std::string>{line.kind, other_process(line),
                                                    line.unlinking ? "unlinking" : ""};
                });
-    print_monitors(output, "Monitors", "monitors", details.monitors, marks);
-    print_monitors(output, "Monitored by", "monitored_by", details.monitored_by, marks);
-    print_suspending(output, details, marks);
-    print_binaries(output, details, marks);
+    print_monitors(output, "Monitors", details.monitors);
+    print_monitors(output, "Monitored by", details.monitored_by);
+    print_suspending(output, details);
+    print_binaries(output, details);
     print_list(output, "Dictionary", details.dictionary,
                {{"", Align::kLeft, true}, {"", Align::kLeft, true}},
                [&](const query::DictionaryLine& line) {
-                   const auto mark = marks.mark({"dictionary"});
-                   return std::vector{term_cell(line.key, mark), term_cell(line.value, mark)};
+                   return std::vector{term_cell(line.key), term_cell(line.value)};
                });
     if (!details.withheld) {
         print_list(output, "Messages", details.messages, {{"", Align::kRight}, {""}, {""}},
                    [&](const query::MessageLine& line) {
                        return std::vector<Table::Cell>{
-                           {count_text(line.index)},
-                           {line.queue},
-                           term_cell(line.term, marks.mark({"messages"}))};
+                           {count_text(line.index)}, {line.queue}, term_cell(line.term)};
                    });
     }
-    print_regions(output, details, marks);
-}
-
-/// Values without a place for a mark: e.g. a link's unlinking state, shown only if it is set.
-constexpr auto unmarked() {
-    std::array<std::string_view, kPartsOfTerms.size() + 1> values{"unlinking"};
-    std::ranges::copy(kPartsOfTerms, values.begin() + 1);
-    return values;
+    print_regions(output, details);
 }
 
 }  // namespace
 
 void process_details_text(Output& output, const query::ProcessDetails& details) {
-    static constexpr auto kUnmarked = unmarked();
-    print_layout_notice(output, details.dump.layout, kUnmarked);
-    const Marks marks(details.dump.layout);
-    output.print("{}  {}\n", marks("pid", details.line.pid), process_name(details.line, marks));
+    print_layout_notice(output, details.dump.layout);
+    output.print("{}  {}\n", details.line.pid, process_name(details.line));
     if (details.line.void_reason) {
         output.print("VOID: it {}{}{}; only its structure is shown\n",
-                     marks("void_reason", std::string(void_clause(*details.line.void_reason))),
+                     std::string(void_clause(*details.line.void_reason)),
                      details.void_detail ? ": " : "", one_line(details.void_detail.value_or("")));
         output.write(void_advice(details.dump, *details.line.void_reason, details.line.pid));
     }
@@ -215,9 +193,7 @@ void process_details_text(Output& output, const query::ProcessDetails& details) 
         print_title(output, heading(group.name));
         Table table({{""}, {""}});
         for (const query::Fact& fact : group.facts) {
-            std::string text =
-                marks({fact.name, fmt::format("process.{}.{}", group.name, fact.name)},
-                      fact_text(fact, details.dump.word_bytes));
+            std::string text = fact_text(fact, details.dump.word_bytes);
             if (fact.name == "memory" && details.dump.memory_of_heaps) {
                 text +=
                     " (stack, heap, old heap and heap fragments only: the crash dump has no more)";
@@ -226,7 +202,7 @@ void process_details_text(Output& output, const query::ProcessDetails& details) 
         }
         table.print(output, "  ");
     }
-    print_lists(output, details, marks);
+    print_lists(output, details);
 }
 
 namespace {

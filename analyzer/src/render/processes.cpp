@@ -68,10 +68,9 @@ std::string status_cell(const query::ProcessLine& line) {
 
 }  // namespace
 
-std::string process_name(const query::ProcessLine& line, const Marks& marks) {
+std::string process_name(const query::ProcessLine& line) {
     const auto name = query::shown_name(line);
-    return name ? marks(name->value, one_line(name->text))
-                : marks("initial_call", std::string(kAbsentCell));
+    return name ? one_line(*name) : std::string(kAbsentCell);
 }
 
 void print_memory_notice(Output& output, const query::DumpFacts& facts, std::string_view which) {
@@ -84,13 +83,13 @@ void print_memory_notice(Output& output, const query::DumpFacts& facts, std::str
 }
 
 void print_process_table(Output& output, std::span<const query::ProcessLine> lines,
-                         const Marks& marks, std::string_view indent) {
-    print_process_table(output, lines, marks, {}, 0, indent);
+                         std::string_view indent) {
+    print_process_table(output, lines, {}, 0, indent);
 }
 
 void print_process_table(Output& output, std::span<const query::ProcessLine> lines,
-                         const Marks& marks, const query::ColumnChoice& columns,
-                         std::uint64_t word_bytes, std::string_view indent) {
+                         const query::ColumnChoice& columns, std::uint64_t word_bytes,
+                         std::string_view indent) {
     std::vector<Table::Column> heads = {{"PID"},
                                         {"NAME OR INITIAL CALL", Align::kLeft, true},
                                         {"MEMORY", Align::kRight},
@@ -106,19 +105,16 @@ void print_process_table(Output& output, std::span<const query::ProcessLine> lin
     Table table(std::move(heads));
     for (const query::ProcessLine& line : lines) {
         std::vector<std::string> row = {
-            marks("pid", line.pid), process_name(line, marks),
-            marks("memory",
-                  line.memory_bytes ? bytes_text(*line.memory_bytes) : std::string(kAbsentCell)),
-            marks("reductions", number_cell(line.reductions)),
-            marks("message_queue_len", number_cell(line.message_queue_length))};
+            line.pid, process_name(line),
+            line.memory_bytes ? bytes_text(*line.memory_bytes) : std::string(kAbsentCell),
+            number_cell(line.reductions), number_cell(line.message_queue_length)};
         for (const FurtherColumn& column : kFurtherColumns) {
             if (columns.has(column.column)) {
-                row.push_back(marks(column.value, further_cell(column, line, word_bytes)));
+                row.push_back(further_cell(column, line, word_bytes));
             }
         }
-        row.push_back(marks({"status", "void_reason"}, status_cell(line)));
-        row.push_back(marks("current_function",
-                            one_line(line.current_function.value_or(std::string(kAbsentCell)))));
+        row.push_back(status_cell(line));
+        row.push_back(one_line(line.current_function.value_or(std::string(kAbsentCell))));
         table.add(std::move(row));
     }
     table.print(output, indent);
@@ -128,13 +124,12 @@ Result<void> processes_text(Output& output, query::ProcessListing& listing,
                             const query::DumpFacts& facts) {
     print_layout_notice(output, facts.layout);
     print_memory_notice(output, facts);
-    const Marks marks(facts.layout);
     while (output.ok()) {
         ASSIGN_OR_RETURN(auto lines, listing.next());
         if (lines.empty()) {
             break;
         }
-        print_process_table(output, lines, marks, listing.columns(), facts.word_bytes);
+        print_process_table(output, lines, listing.columns(), facts.word_bytes);
     }
     print_rest(output, listing.shown(), listing.matching());
     if (listing.matching() == 0) {

@@ -21,14 +21,14 @@ void print_memory_notice(Output& output, const query::DumpFacts& facts,
                          std::string_view which = "");
 
 void print_process_table(Output& output, std::span<const query::ProcessLine> lines,
-                         const Marks& marks, std::string_view indent = "");
+                         std::string_view indent = "");
 /// With further columns. `word_bytes`: of the node.
 void print_process_table(Output& output, std::span<const query::ProcessLine> lines,
-                         const Marks& marks, const query::ColumnChoice& columns,
-                         std::uint64_t word_bytes, std::string_view indent = "");
+                         const query::ColumnChoice& columns, std::uint64_t word_bytes,
+                         std::string_view indent = "");
 
 /// The name of a process in a row: its registered name, else its initial call.
-std::string process_name(const query::ProcessLine& line, const Marks& marks);
+std::string process_name(const query::ProcessLine& line);
 
 /// Both read the listing batch by batch, and stop early when the output fails.
 Result<void> processes_text(Output& output, query::ProcessListing& listing,

@@ -12,12 +12,11 @@
 namespace beamdump::render {
 
 void search_text_begin(Output& output, const query::DumpFacts& facts) {
-    print_layout_notice(output, facts.layout, kPartsOfTerms);
+    print_layout_notice(output, facts.layout);
 }
 
-void found_text(Output& output, const query::FoundTerm& term, const query::DumpFacts& facts) {
-    const Marks marks(facts.layout);
-    print_line(output, fmt::format("{}  {}  {}", owner_text(term.owner, marks),
+void found_text(Output& output, const query::FoundTerm& term) {
+    print_line(output, fmt::format("{}  {}  {}", owner_text(term.owner),
                                    one_line(place_text(term.place)), counted(term.words, "word")));
     print_line(output, "    " + one_line(term.text));
 }

@@ -54,18 +54,16 @@ std::string release_text(const query::NodeSummary& node) {
     return phrase.text();
 }
 
-std::string schedulers_text(const query::NodeSummary& node, const Marks& marks) {
+std::string schedulers_text(const query::NodeSummary& node) {
     Phrase phrase;
     if (node.schedulers) {
-        phrase.add(marks("schedulers", count_text(*node.schedulers)));
+        phrase.add(count_text(*node.schedulers));
     }
     if (node.dirty_cpu_schedulers) {
-        phrase.add(
-            marks("dirty_cpu_schedulers", count_text(*node.dirty_cpu_schedulers) + " dirty CPU"));
+        phrase.add(count_text(*node.dirty_cpu_schedulers) + " dirty CPU");
     }
     if (node.dirty_io_schedulers) {
-        phrase.add(
-            marks("dirty_io_schedulers", count_text(*node.dirty_io_schedulers) + " dirty I/O"));
+        phrase.add(count_text(*node.dirty_io_schedulers) + " dirty I/O");
     }
     return phrase.text();
 }
@@ -139,62 +137,58 @@ std::string cost_text(const query::CaptureSummary& capture) {
     return phrase.text();
 }
 
-std::string process_count_text(const Summary& summary, const Marks& marks) {
+std::string process_count_text(const Summary& summary) {
     if (!summary.processes) {
         return std::string(kUnknown);
     }
     std::string text(at_least(summary.dump, "proc"));
-    text += marks("summary.counts.processes", count_text(*summary.processes));
+    text += count_text(*summary.processes);
     if (summary.node.process_limit) {
-        text += " of at most " + marks("process_limit", count_text(*summary.node.process_limit));
+        text += " of at most " + count_text(*summary.node.process_limit);
     }
     if (summary.messages) {
         text += fmt::format(", with {}{} messages queued", at_least(summary.dump, "proc"),
-                            marks("summary.counts.messages", count_text(*summary.messages)));
+                            count_text(*summary.messages));
     }
     return text;
 }
 
 /// Processes by status: those that run or want to run are what a node is busy with.
-std::string busy_text(const Summary& summary, const Marks& marks) {
+std::string busy_text(const Summary& summary) {
     Phrase phrase;
     for (const auto& [status, count] : summary.statuses) {
-        phrase.add(marks("status", fmt::format("{} {}", count_text(count), status)));
+        phrase.add(fmt::format("{} {}", count_text(count), status));
     }
     return phrase.text();
 }
 
-std::string consistency_text(const Summary& summary, const Marks& marks) {
+std::string consistency_text(const Summary& summary) {
     if (!summary.processes_void) {
         return std::string(kUnknown);
     }
     if (*summary.processes_void == 0) {
-        return marks("processes_void", "all processes");
+        return "all processes";
     }
     std::vector<std::string> reasons;
     reasons.reserve(summary.void_by_reason.size());
     for (const query::VoidCount& count : summary.void_by_reason) {
-        reasons.push_back(fmt::format("{} {}", marks("void_by_reason", count_text(count.processes)),
-                                      count.reason));
+        reasons.push_back(fmt::format("{} {}", count_text(count.processes), count.reason));
     }
     return fmt::format("{} processes; {} void: {}",
-                       marks({"summary.counts.processes", "processes_void"},
-                             count_text(summary.processes.value_or(0) - *summary.processes_void)),
-                       marks("processes_void", count_text(*summary.processes_void)),
-                       fmt::join(reasons, ", "));
+                       count_text(summary.processes.value_or(0) - *summary.processes_void),
+                       count_text(*summary.processes_void), fmt::join(reasons, ", "));
 }
 
-void print_head(Output& output, const Summary& summary, const Marks& marks) {
+void print_head(Output& output, const Summary& summary) {
     Table table({{""}, {""}});
     const auto row = [&table](std::string name, const std::string& text) {
         table.add({std::move(name), one_line(text)});
     };
-    row("node",
-        summary.dump.node_name ? marks("node", *summary.dump.node_name) : std::string(kUnknown));
+    row("node", summary.dump.node_name ? *summary.dump.node_name : std::string(kUnknown));
     row("release", release_text(summary.node));
     row("up", uptime_text(summary));
     row("host", host_text(summary.node));
-    row("schedulers", schedulers_text(summary.node, marks));
+    row("schedulers", schedulers_text(summary.node));
     if (summary.crash) {
         const auto& crash = *summary.crash;
         const std::string unknown(kUnknown);
@@ -221,30 +215,24 @@ void print_head(Output& output, const Summary& summary, const Marks& marks) {
     if (summary.dump.redaction) {
         row("redacted", *summary.dump.redaction + "; names, texts and numbers may be pseudonyms");
     }
-    row("processes", process_count_text(summary, marks));
+    row("processes", process_count_text(summary));
     if (!summary.statuses.empty()) {
-        row("busy", busy_text(summary, marks));
+        row("busy", busy_text(summary));
     }
-    row("consistent", consistency_text(summary, marks));
+    row("consistent", consistency_text(summary));
     table.print_whole(output);
 }
 
 constexpr std::size_t kIndent = 2;
 
 /// Each in lines of its own, which a ticket may break: nothing is cut.
-void print_findings(Output& output, const query::Findings& findings, const Marks& marks) {
+void print_findings(Output& output, const query::Findings& findings) {
     const bool complete = findings.left_out.empty();
     print_title(output, !complete                ? "Findings: not complete"
                         : findings.found.empty() ? "Findings: none"
                                                  : "Findings");
     for (const query::Finding& finding : findings.found) {
-        std::string sentence = one_line(finding.sentence);
-        for (const std::string_view value : finding.values) {
-            if (!marks.mark({value}).empty()) {
-                sentence = marks(value, sentence);
-                break;
-            }
-        }
+        const std::string sentence = one_line(finding.sentence);
         output.print("{:{}}", "", kIndent);
         output.write(Style::kFinding, sentence);
         output.print("\n{:{}}{}\n", "", 3 * kIndent, one_line(finding.command));
@@ -271,7 +259,7 @@ std::string bar_text(std::uint64_t part, std::uint64_t whole) {
     return std::string(static_cast<std::size_t>(std::lround(share * kBarWidth)), '#');
 }
 
-void print_resident(Output& output, const query::MemorySummary& memory, const Marks& marks) {
+void print_resident(Output& output, const query::MemorySummary& memory) {
     if (memory.parts.empty()) {
         return;
     }
@@ -281,48 +269,41 @@ void print_resident(Output& output, const query::MemorySummary& memory, const Ma
     }
     Table table({{""}, {"", Align::kRight}, {"", Align::kRight}, {""}});
     for (const auto& part : memory.parts) {
-        table.add({resident_title(part.name), marks("resident_parts", bytes_text(part.bytes)),
-                   marks("resident_parts", part_share_text(part.bytes, whole)),
-                   bar_text(part.bytes, whole)});
+        table.add({resident_title(part.name), bytes_text(part.bytes),
+                   part_share_text(part.bytes, whole), bar_text(part.bytes, whole)});
     }
-    print_title(output, fmt::format("Resident memory by holder, of {}",
-                                    marks("resident_parts", bytes_text(whole))));
+    print_title(output, fmt::format("Resident memory by holder, of {}", bytes_text(whole)));
     table.print(output, "  ");
 }
 
-void print_memory(Output& output, const Summary& summary, const Marks& marks) {
+void print_memory(Output& output, const Summary& summary) {
     const query::MemorySummary& memory = summary.memory;
     Table table({{""}, {"", Align::kRight}, {""}});
-    const auto row = [&](std::string title, std::string_view name,
-                         const std::optional<std::uint64_t>& bytes, std::string remark) {
+    const auto row = [&](std::string title, const std::optional<std::uint64_t>& bytes,
+                         std::string remark) {
         if (bytes) {
-            table.add({std::move(title), marks(name, bytes_text(*bytes)), std::move(remark)});
+            table.add({std::move(title), bytes_text(*bytes), std::move(remark)});
         }
     };
-    const auto counted = [&marks](std::string_view name, const std::optional<std::uint64_t>& count,
-                                  std::string_view what) {
-        return count ? fmt::format("{} {}", marks(name, count_text(*count)), what) : std::string();
+    const auto counted = [](const std::optional<std::uint64_t>& count, std::string_view what) {
+        return count ? fmt::format("{} {}", count_text(*count), what) : std::string();
     };
-    std::string binaries =
-        counted("summary.counts.binaries", memory.binary_count, "reference-counted");
+    std::string binaries = counted(memory.binary_count, "reference-counted");
     if (memory.binaries_captured && !binaries.empty()) {
-        binaries += fmt::format(", {} captured",
-                                marks("binaries_captured", bytes_text(*memory.binaries_captured)));
+        binaries += fmt::format(", {} captured", bytes_text(*memory.binaries_captured));
     }
-    row("resident", "resident", memory.resident, "as the operating system counts it");
-    row("processes", "summary.memory.processes", memory.processes,
+    row("resident", memory.resident, "as the operating system counts it");
+    row("processes", memory.processes,
         query::may_lack_some(summary.dump, "proc")
             ? "at least: the crash dump breaks off before the end of their sections"
         : summary.dump.memory_of_heaps
             ? "stack, heap, old heap and heap fragments only; the crash dump has no more"
             : "");
-    row("  heaps and stacks", "process_heaps", memory.process_heaps, "");
-    row("binaries", "summary.memory.binaries", memory.binaries, binaries);
-    row("code", "summary.memory.code", memory.code,
-        counted("summary.counts.module_instances", memory.module_count, "module instances"));
-    row("literals", "literals", memory.literals, "");
-    row("atoms", "summary.memory.atoms", memory.atoms,
-        counted("summary.counts.atoms", memory.atom_count, "atoms, their text only"));
+    row("  heaps and stacks", memory.process_heaps, "");
+    row("binaries", memory.binaries, binaries);
+    row("code", memory.code, counted(memory.module_count, "module instances"));
+    row("literals", memory.literals, "");
+    row("atoms", memory.atoms, counted(memory.atom_count, "atoms, their text only"));
     print_title(output, "Memory, as far as captured");
     table.print(output, "  ");
     if (memory.reported.empty()) {
@@ -330,8 +311,8 @@ void print_memory(Output& output, const Summary& summary, const Marks& marks) {
     }
     Table reported({{""}, {"", Align::kRight}, {""}});
     for (const auto& [name, bytes] : memory.reported) {
-        reported.add({one_line(name), marks("categories", bytes_text(bytes)),
-                      bar_text(bytes, memory.resident.value_or(0))});
+        reported.add(
+            {one_line(name), bytes_text(bytes), bar_text(bytes, memory.resident.value_or(0))});
     }
     print_title(output, "Memory, as the node counted it (erlang:memory/0)");
     reported.print(output, "  ");
@@ -345,19 +326,18 @@ void summary_text(Output& output, const Summary& summary) {
                      fmt::format("INCOMPLETE: {}", one_line(*summary.dump.damage)));
         output.write("\n\n");
     }
-    const Marks marks(summary.dump.layout);
     print_layout_notice(output, summary.dump.layout);
-    print_head(output, summary, marks);
-    print_findings(output, summary.findings, marks);
-    print_resident(output, summary.memory, marks);
-    print_memory(output, summary, marks);
+    print_head(output, summary);
+    print_findings(output, summary.findings);
+    print_resident(output, summary.memory);
+    print_memory(output, summary);
     if (!summary.largest.empty()) {
         print_title(output, "Largest processes");
-        print_process_table(output, summary.largest, marks, "  ");
+        print_process_table(output, summary.largest, "  ");
     }
     if (!summary.longest_queues.empty()) {
         print_title(output, "Longest message queues");
-        print_process_table(output, summary.longest_queues, marks, "  ");
+        print_process_table(output, summary.longest_queues, "  ");
     }
     if (!summary.warnings.empty()) {
         print_title(output, "Warnings of the capture");

@@ -169,8 +169,7 @@ Result<bool> term_text(Output& output, query::TermReading& reading, const TermFo
             return print_text(output, reading, shown);
         }
     } else {
-        print_line(output, fmt::format("{}  {}", reading.line().pid,
-                                       process_name(reading.line(), Marks(std::nullopt))));
+        print_line(output, fmt::format("{}  {}", reading.line().pid, process_name(reading.line())));
     }
     RETURN_IF_ERROR(print_parts(output, reading));
     return false;

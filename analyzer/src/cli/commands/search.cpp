@@ -84,7 +84,7 @@ class SearchCommand final : public Command {
         options_.found = [&](const query::FoundTerm& term) {
             ++shown;
             progress.end();
-            json ? render::found_json(*json, term) : render::found_text(out, term, facts);
+            json ? render::found_json(*json, term) : render::found_text(out, term);
         };
         auto answer = query::search_terms(*dump, options_);
         progress.end();

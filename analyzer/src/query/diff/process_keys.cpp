@@ -153,7 +153,7 @@ Result<void> describe_processes(DiffContext& context, const ThingTable& table,
             ThingChange& change = *here[i];
             if (context.same_run) {
                 const auto name = shown_name(line);
-                change.title = change.key + (name ? " " + name->text : "");
+                change.title = change.key + (name ? " " + *name : "");
                 change.add_detail("pid", line.pid);
                 change.add_detail("registered_name", line.registered_name);
                 change.add_detail("label", line.label);

@@ -19,11 +19,10 @@ struct Figure {
 
 /// Something of the node that deserves a look.
 struct Finding {
-    std::string_view id;                   ///< of its rule, which find_findings() sets
-    std::string sentence;                  ///< with its number
-    std::string command;                   ///< that shows more, for a shell
-    std::vector<Figure> figures;           ///< that the sentence has
-    std::vector<std::string_view> values;  ///< that it rests on (layout_sources.h)
+    std::string_view id;          ///< of its rule, which find_findings() sets
+    std::string sentence;         ///< with its number
+    std::string command;          ///< that shows more, for a shell
+    std::vector<Figure> figures;  ///< that the sentence has
 };
 
 /// What a rule says of a dump. Without findings and without `left_out` the node has no such

@@ -195,8 +195,8 @@ std::string process_with_name(const ProcessLine& line) {
     if (!name) {
         return line.pid;
     }
-    return line.registered_name ? fmt::format("{} ({})", name->text, line.pid)
-                                : fmt::format("{} ({})", line.pid, name->text);
+    return line.registered_name ? fmt::format("{} ({})", *name, line.pid)
+                                : fmt::format("{} ({})", line.pid, *name);
 }
 
 std::string place_of(const ProcessLine& line) {

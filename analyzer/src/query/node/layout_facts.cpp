@@ -17,11 +17,6 @@ std::vector<std::string> sorted(const Texts& texts) {
 
 }  // namespace
 
-bool LayoutFacts::is_unverified(std::string_view value) const {
-    return std::ranges::binary_search(
-        unverified, value, {}, [](const std::string& text) -> std::string_view { return text; });
-}
-
 std::optional<LayoutFacts> layout_facts(const Dump& dump) {
     const records::Capture& capture = dump.capture();
     const records::Node& node = dump.node();

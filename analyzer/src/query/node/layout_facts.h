@@ -20,8 +20,6 @@ struct LayoutFacts {
     std::vector<std::string> unverified_fields;  ///< of the layout: "Process.reds", sorted
     std::vector<std::string> unverified;         ///< values read through them (layout_sources.h)
     std::vector<std::string> left_out;           ///< descriptions of what was not read, sorted
-
-    [[nodiscard]] bool is_unverified(std::string_view value) const;
 };
 
 /// nullopt if the layout was made for the node's release, as far as known.

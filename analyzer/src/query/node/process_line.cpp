@@ -210,24 +210,24 @@ ProcessLine process_line(Dump& dump, const records::ProcessRow& row) {
     return line;
 }
 
-std::optional<ShownName> shown_name(const ProcessLine& line) {
+std::optional<std::string> shown_name(const ProcessLine& line) {
     const auto shown = [&line](const std::string& text) {
         return line.elixir ? in_elixir(text) : text;
     };
     if (line.registered_name) {
-        return ShownName{shown(*line.registered_name), "registered_name"};
+        return shown(*line.registered_name);
     }
     if (line.label) {
-        return ShownName{*line.label, "label"};
+        return *line.label;
     }
     if (line.process_name) {
-        return ShownName{*line.process_name, "process_name"};
+        return *line.process_name;
     }
     if (line.translated_initial_call) {
-        return ShownName{shown(*line.translated_initial_call), "translated_initial_call"};
+        return shown(*line.translated_initial_call);
     }
     if (line.initial_call) {
-        return ShownName{shown(*line.initial_call), "initial_call"};
+        return shown(*line.initial_call);
     }
     return std::nullopt;
 }

@@ -51,16 +51,10 @@ Row process_cells(const ProcessLine& line);
 /// The process that has these cells.
 ProcessLine process_of(const CellOf& cell_of);
 
-/// What tables call a process, and the value (query/node/layout_sources.h) that it comes from.
-struct ShownName {
-    std::string text;
-    std::string_view value;
-};
-
-/// The one rule for the name of a process: its registered name, else its label, else RabbitMQ's
-/// process_name, else the initial call. Aliases of an Elixir node are as Elixir writes them:
-/// `Shop.Cart`, `Shop.Cart.init/1`.
-std::optional<ShownName> shown_name(const ProcessLine& line);
+/// What tables call a process. The one rule for it: its registered name, else its label, else
+/// RabbitMQ's process_name, else the initial call. Aliases of an Elixir node are as Elixir writes
+/// them: `Shop.Cart`, `Shop.Cart.init/1`.
+std::optional<std::string> shown_name(const ProcessLine& line);
 
 /// `module:function/arity`, quoted like Erlang; nullopt unless all three are known. An atom that
 /// the dump lacks is shown by its index: `atom#123`.

@@ -166,7 +166,7 @@ Result<std::unordered_map<std::uint64_t, std::string>> ProcessNames::of(
         add_to(lines, rows);
         for (std::size_t at = 0; at < rows.size(); ++at) {
             if (auto name = shown_name(lines[at])) {
-                names.emplace(rows[at].owner_id(), std::move(name->text));
+                names.emplace(rows[at].owner_id(), std::move(*name));
             }
         }
     }

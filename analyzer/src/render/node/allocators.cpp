@@ -9,67 +9,59 @@
 namespace beamdump::render {
 namespace {
 
-constexpr std::string_view kFreeValue = "allocators.free_blocks";
-
-void print_segments(Output& output, const query::Allocators& answer, const Marks& marks) {
+void print_segments(Output& output, const query::Allocators& answer) {
     if (answer.cached_segments) {
         output.print("\nKept by mseg_alloc for later: {}",
-                     marks("cached_segments", counted(*answer.cached_segments, "segment")));
+                     counted(*answer.cached_segments, "segment"));
         if (answer.cached_bytes) {
-            output.print(", {}", marks("cached_bytes", bytes_text(*answer.cached_bytes)));
+            output.print(", {}", bytes_text(*answer.cached_bytes));
         }
         if (answer.cached_resident_bytes) {
-            output.print(", of which {} resident",
-                         marks("cached_resident_bytes", bytes_text(*answer.cached_resident_bytes)));
+            output.print(", of which {} resident", bytes_text(*answer.cached_resident_bytes));
         }
         output.write("\n");
     }
     if (answer.os_bytes) {
         output.print("Mapped from the operating system for carriers and these: {}\n",
-                     marks("os_bytes", bytes_text(*answer.os_bytes)));
+                     bytes_text(*answer.os_bytes));
     }
     if (answer.super_carrier_bytes) {
         output.print(
             "Super carrier: {} used of {}\n",
-            marks("super_carrier_used_bytes", answer.super_carrier_used_bytes
-                                                  ? bytes_text(*answer.super_carrier_used_bytes)
-                                                  : "?"),
-            marks("super_carrier_bytes", bytes_text(*answer.super_carrier_bytes)));
+            answer.super_carrier_used_bytes ? bytes_text(*answer.super_carrier_used_bytes) : "?",
+            bytes_text(*answer.super_carrier_bytes));
     }
 }
 
-void print_fixed_sizes(Output& output, const query::Allocators& answer, const Marks& marks) {
+void print_fixed_sizes(Output& output, const query::Allocators& answer) {
     if (answer.fixed_sizes.empty()) {
         return;
     }
     Table table({{"TYPE"}, {"ALLOCATED", Align::kRight}, {"USED", Align::kRight}});
     for (const auto& type : answer.fixed_sizes) {
-        table.add({one_line(type.name),
-                   marks("fixed_sizes.allocated_bytes", bytes_text(type.allocated_bytes)),
-                   marks("fixed_sizes.used_bytes", bytes_text(type.used_bytes))});
+        table.add(
+            {one_line(type.name), bytes_text(type.allocated_bytes), bytes_text(type.used_bytes)});
     }
     print_title(output, "Types of fix_alloc");
     table.print(output, "  ");
 }
 
-void free_blocks_text(Output& output, const query::FreeBlockSums& sums, const Marks& marks) {
+void free_blocks_text(Output& output, const query::FreeBlockSums& sums) {
     if (sums.carriers == 0) {
         return;
     }
-    const auto marked = [&marks](std::string text) { return marks(kFreeValue, std::move(text)); };
     print_title(output, fmt::format("Free blocks by size, of {} of {} carriers with several blocks",
                                     count_text(sums.read_carriers), count_text(sums.carriers)));
     Table table({{"FROM", Align::kRight}, {"COUNT", Align::kRight}, {"BYTES", Align::kRight}});
     for (const auto& size : sums.sizes) {
-        table.add({bytes_text(size.from_bytes), marked(count_text(size.count)),
-                   marked(bytes_text(size.bytes))});
+        table.add({bytes_text(size.from_bytes), count_text(size.count), bytes_text(size.bytes)});
     }
     if (sums.sizes.size() > 1) {
-        table.add({"total", marked(count_text(sums.count)), marked(bytes_text(sums.bytes))});
+        table.add({"total", count_text(sums.count), bytes_text(sums.bytes)});
     }
     table.print(output, "  ");
     if (sums.largest_bytes) {
-        output.print("  The largest has {}.\n", marked(bytes_text(*sums.largest_bytes)));
+        output.print("  The largest has {}.\n", bytes_text(*sums.largest_bytes));
     }
     if (sums.changed_carriers != 0) {
         output.print("  {} changed while being read.\n", counted(sums.changed_carriers, "carrier"));
@@ -99,26 +91,21 @@ void free_blocks_json(JsonWriter& json, const query::FreeBlockSums& sums) {
     json.end_object();
 }
 
-constexpr RowListTexts kAllocatorTexts = {.schema = "beamdump.allocators/1",
-                                          .member = "allocators",
-                                          .things = "allocators",
-                                          .bare_values = true};
-constexpr RowListTexts kCarrierTexts = {.schema = "beamdump.allocators/1",
-                                        .member = "carrier_list",
-                                        .things = "carriers",
-                                        .value = "allocators.carrier_list"};
+constexpr RowListTexts kAllocatorTexts = {
+    .schema = "beamdump.allocators/1", .member = "allocators", .things = "allocators"};
+constexpr RowListTexts kCarrierTexts = {
+    .schema = "beamdump.allocators/1", .member = "carrier_list", .things = "carriers"};
 
 }  // namespace
 
 void allocators_text(Output& output, query::Allocators& answer, const query::DumpFacts& facts) {
     RowListExtras extras;
     extras.text_after = [&](Output& out) {
-        const Marks marks(facts.layout);
         if (answer.free_blocks) {
-            free_blocks_text(out, *answer.free_blocks, marks);
+            free_blocks_text(out, *answer.free_blocks);
         }
-        print_segments(out, answer, marks);
-        print_fixed_sizes(out, answer, marks);
+        print_segments(out, answer);
+        print_fixed_sizes(out, answer);
     };
     if (answer.carriers) {
         rows_text(output, *answer.carriers, facts, kCarrierTexts, extras);

@@ -47,14 +47,14 @@ constexpr std::array kTitles = {
 constexpr std::array<std::string_view, 9> kCategoryNames = {
     "total", "processes", "processes_used", "system", "atom", "atom_used", "binary", "code", "ets"};
 
-void print_categories(Output& output, const query::Memory& answer, const Marks& marks) {
+void print_categories(Output& output, const query::Memory& answer) {
     if (answer.categories.empty()) {
         output.write("The dump does not have the categories of erlang:memory/0.\n");
         return;
     }
     Table table({{""}, {"", Align::kRight}});
     for (const auto& [name, bytes] : answer.categories) {
-        table.add({one_line(name), marks("categories", bytes_text(bytes))});
+        table.add({one_line(name), bytes_text(bytes)});
     }
     output.write("Memory by category (erlang:memory/0)\n");
     table.print(output, "  ");
@@ -69,7 +69,7 @@ void print_categories(Output& output, const query::Memory& answer, const Marks& 
     }
 }
 
-void print_resident(Output& output, const query::Memory& answer, const Marks& marks) {
+void print_resident(Output& output, const query::Memory& answer) {
     if (answer.resident.empty()) {
         if (answer.resident_bytes) {
             output.print("\nResident memory: {}; the dump does not say what holds it.\n",
@@ -80,8 +80,8 @@ void print_resident(Output& output, const query::Memory& answer, const Marks& ma
     const auto whole = *answer.resident_bytes;
     Table table({{""}, {"", Align::kRight}, {"", Align::kRight}});
     for (const auto& part : answer.resident) {
-        table.add({resident_title(part.name), marks("resident_parts", bytes_text(part.bytes)),
-                   marks("resident_parts", part_share_text(part.bytes, whole))});
+        table.add({resident_title(part.name), bytes_text(part.bytes),
+                   part_share_text(part.bytes, whole)});
     }
     print_title(output,
                 fmt::format("Resident memory by holder: {} as the operating system counts it",
@@ -131,72 +131,63 @@ void print_cgroups(Output& output, const query::Memory& answer) {
     }
 }
 
-void print_held(Output& output, const query::Memory& answer, const Marks& marks) {
+void print_held(Output& output, const query::Memory& answer) {
     Table table({{""}, {"", Align::kRight}, {""}});
-    const auto row = [&](const char* what, std::string_view name,
-                         const std::optional<std::uint64_t>& bytes, std::string remark) {
+    const auto row = [&](const char* what, const std::optional<std::uint64_t>& bytes,
+                         std::string remark) {
         if (bytes) {
-            table.add({what, marks(name, bytes_text(*bytes)), std::move(remark)});
+            table.add({what, bytes_text(*bytes), std::move(remark)});
         }
     };
-    const auto count = [&](std::string_view name, const std::optional<std::uint64_t>& number,
-                           std::string_view what) {
-        return number ? fmt::format("{} {}", marks(name, count_text(*number)), what)
-                      : std::string();
+    const auto count = [&](const std::optional<std::uint64_t>& number, std::string_view what) {
+        return number ? fmt::format("{} {}", count_text(*number), what) : std::string();
     };
-    row("free in carriers", "allocator_free_bytes", answer.allocator_free_bytes,
-        "resident or not; see allocators");
-    row("cached segments", "cached_segment_bytes", answer.cached_segment_bytes, "resident or not");
-    row("binaries", "binary_bytes", answer.binary_bytes,
-        count("binary_count", answer.binary_count, "reference-counted, full sizes"));
-    row("code", "code_bytes", answer.code_bytes,
-        count("module_instances", answer.module_instances, "module instances"));
+    row("free in carriers", answer.allocator_free_bytes, "resident or not; see allocators");
+    row("cached segments", answer.cached_segment_bytes, "resident or not");
+    row("binaries", answer.binary_bytes,
+        count(answer.binary_count, "reference-counted, full sizes"));
+    row("code", answer.code_bytes, count(answer.module_instances, "module instances"));
     print_title(output, "Sizes");
     table.print(output, "  ");
 }
 
-void print_kinds(Output& output, const query::ProcessGroups& kinds, const Marks& marks) {
+void print_kinds(Output& output, const query::ProcessGroups& kinds) {
     Table table({{"INITIAL CALL", Align::kLeft, true},
                  {"PROCESSES", Align::kRight},
                  {"MEMORY", Align::kRight}});
     for (const auto& kind : kinds.groups) {
-        table.add({kind.name ? marks("initial_call", one_line(*kind.name)) : "?",
-                   count_text(kind.count),
-                   marks("memory", kind.memory_bytes ? bytes_text(*kind.memory_bytes) : "?")});
+        table.add({kind.name ? one_line(*kind.name) : "?", count_text(kind.count),
+                   kind.memory_bytes ? bytes_text(*kind.memory_bytes) : "?"});
     }
     output.print("\nLargest of {} of processes (processes --group-by)\n",
                  counted(kinds.group_count, "kind"));
     table.print(output, "  ");
 }
 
-void print_tables(Output& output, const query::DumpFacts& facts, const query::LargestTables& tables,
-                  const Marks& marks) {
+void print_tables(Output& output, const query::DumpFacts& facts,
+                  const query::LargestTables& tables) {
     Table table({{"NAME", Align::kLeft, true},
                  {"ROWS", Align::kRight},
                  {"MEMORY", Align::kRight},
                  {"OWNER", Align::kLeft, true}});
     for (const auto& line : tables.tables) {
-        table.add(
-            {marks("ets.name", one_line(line.name.value_or("?"))),
-             marks("ets.size", line.size ? count_text(*line.size) : "?"),
-             marks("ets.memory_bytes", line.memory_bytes ? bytes_text(*line.memory_bytes) : "?"),
-             marks("ets.owner",
-                   one_line(line.owner_display_name.value_or(line.owner.value_or("?"))))});
+        table.add({one_line(line.name.value_or("?")), line.size ? count_text(*line.size) : "?",
+                   line.memory_bytes ? bytes_text(*line.memory_bytes) : "?",
+                   one_line(line.owner_display_name.value_or(line.owner.value_or("?")))});
     }
     output.print("\nLargest of {}{} (ets)\n", at_least(facts, "ets"),
                  counted(tables.total, "ETS table"));
     table.print(output, "  ");
 }
 
-void print_binary_sizes(Output& output, const std::vector<query::BinarySizeClass>& classes,
-                        const Marks& marks) {
+void print_binary_sizes(Output& output, const std::vector<query::BinarySizeClass>& classes) {
     Table table({{"SIZE"}, {"BINARIES", Align::kRight}, {"MEMORY", Align::kRight}});
     for (const auto& one : classes) {
         const auto from = bytes_text(one.from_bytes);
         table.add({!one.below_bytes      ? from + " or more"
                    : one.from_bytes == 0 ? "below " + bytes_text(*one.below_bytes)
                                          : from + " to " + bytes_text(*one.below_bytes),
-                   count_text(one.binaries), marks("size_bytes", bytes_text(one.bytes))});
+                   count_text(one.binaries), bytes_text(one.bytes)});
     }
     output.write("\nReference-counted binaries by size (binaries)\n");
     table.print(output, "  ");
@@ -217,24 +208,23 @@ std::string part_share_text(std::uint64_t part, std::uint64_t whole) {
 }
 
 void memory_text(Output& output, const query::Memory& answer) {
-    const Marks marks(answer.dump.layout);
     print_layout_notice(output, answer.dump.layout);
-    print_categories(output, answer, marks);
-    print_resident(output, answer, marks);
+    print_categories(output, answer);
+    print_resident(output, answer);
     print_cgroups(output, answer);
-    print_held(output, answer, marks);
+    print_held(output, answer);
     if (!answer.largest.empty()) {
         print_title(output, "Largest processes");
-        print_process_table(output, answer.largest, marks, "  ");
+        print_process_table(output, answer.largest, "  ");
     }
     if (!answer.kinds.groups.empty()) {
-        print_kinds(output, answer.kinds, marks);
+        print_kinds(output, answer.kinds);
     }
     if (answer.tables && !answer.tables->tables.empty()) {
-        print_tables(output, answer.dump, *answer.tables, marks);
+        print_tables(output, answer.dump, *answer.tables);
     }
     if (answer.binary_sizes && !answer.binary_sizes->empty()) {
-        print_binary_sizes(output, *answer.binary_sizes, marks);
+        print_binary_sizes(output, *answer.binary_sizes);
     }
 }
 

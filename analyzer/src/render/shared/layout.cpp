@@ -3,16 +3,12 @@
 #include "render/shared/table.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
-#include <algorithm>
 #include <vector>
 
 namespace beamdump::render {
 
 namespace {
-
-constexpr std::string_view kPartOfTerm = "term.";
 
 /// "a", "a and b", "a, b and c".
 std::string list_text(const std::vector<std::string>& items) {
@@ -22,6 +18,18 @@ std::string list_text(const std::vector<std::string>& items) {
         text += items[i];
     }
     return text;
+}
+
+/// Those that are named; JSON has all.
+constexpr std::size_t kMostNamed = 12;
+
+std::string unverified_text(std::vector<std::string> values) {
+    const auto all = values.size();
+    if (all > kMostNamed) {
+        values.resize(kMostNamed);
+        values.push_back(fmt::format("{} more (--json names all)", all - kMostNamed));
+    }
+    return "no check could verify " + list_text(values);
 }
 
 std::string layout_text(const query::LayoutFacts& facts, std::string_view what) {
@@ -36,62 +44,16 @@ std::string layout_text(const query::LayoutFacts& facts, std::string_view what) 
                        facts.release ? "OTP " + *facts.release : "another release", node);
 }
 
-std::string unmarked_text(const query::LayoutFacts& facts,
-                          std::span<const std::string_view> unmarked) {
-    std::vector<std::string> here;
-    std::vector<std::string> in_terms;
-    for (const std::string_view value : unmarked) {
-        if (!facts.is_unverified(value)) {
-            continue;
-        }
-        if (value.starts_with(kPartOfTerm)) {
-            std::string part(value.substr(kPartOfTerm.size()));
-            std::ranges::replace(part, '_', ' ');
-            in_terms.push_back(part == "binary" ? "binaries" : part + "s");
-        } else {
-            here.emplace_back(value);
-        }
-    }
-    if (!in_terms.empty()) {
-        here.push_back("inside terms " + list_text(in_terms));
-    }
-    return fmt::format("{}", fmt::join(here, ", "));
-}
-
 }  // namespace
 
-std::string_view Marks::mark(std::initializer_list<std::string_view> values) const {
-    const bool unverified =
-        facts_ != nullptr && std::ranges::any_of(values, [this](std::string_view value) {
-            return facts_->is_unverified(value);
-        });
-    return unverified ? "~" : "";
-}
-
-std::string Marks::operator()(std::string_view value, std::string text) const {
-    return (*this)({value}, std::move(text));
-}
-
-std::string Marks::operator()(std::initializer_list<std::string_view> values,
-                              std::string text) const {
-    if (!text.empty() && text != "?") {
-        text.insert(0, mark(values));
-    }
-    return text;
-}
-
 void print_layout_notice(Output& output, const std::optional<query::LayoutFacts>& facts,
-                         std::span<const std::string_view> unmarked, std::string_view what) {
+                         std::string_view what) {
     if (!facts) {
         return;
     }
     output.print("{}: {}.\n", one_line(layout_text(*facts, what)),
-                 facts->unverified_fields.empty()
-                     ? "checks verified all fields"
-                     : "values marked ~ depend on fields that no check could verify");
-    if (const auto text = unmarked_text(*facts, unmarked); !text.empty()) {
-        output.print("Not verified by any check either, and not marked: {}.\n", text);
-    }
+                 facts->unverified.empty() ? "checks verified all fields"
+                                           : unverified_text(facts->unverified));
     if (!facts->left_out.empty()) {
         output.print("Not in this dump: {}.\n", one_line(list_text(facts->left_out)));
     }

@@ -62,12 +62,6 @@ Table::Column head_of(const query::Column& column, bool shrinks) {
     return {title_text(column), is_number(column) ? Align::kRight : Align::kLeft, shrinks};
 }
 
-std::string marked_cell(const Marks& marks, const RowListTexts& texts, const query::Column& column,
-                        const query::Cell& cell) {
-    const auto value = fmt::format("{}.{}", texts.member, column.name);
-    return marks({value, texts.bare_values ? column.name : texts.value}, shown(column, cell));
-}
-
 /// Where the filters leave nothing.
 void print_why_none(Output& output, const query::RowList& list, const query::DumpFacts& facts,
                     const RowListTexts& texts) {
@@ -96,6 +90,38 @@ std::vector<std::size_t> summed_columns(const std::vector<query::RowGroup>& grou
     return columns;
 }
 
+/// The table alone.
+void row_table_text(Output& output, query::RowList& list, const RowListExtras& extras) {
+    std::vector<Table::Column> head;
+    for (const auto column : list.shown()) {
+        head.push_back(head_of(list.columns()[column], list.columns()[column].shrinks));
+    }
+    Table table(std::move(head));
+    const auto add = [&](const query::Row& row) {
+        std::vector<std::string> cells;
+        for (const auto column : list.shown()) {
+            cells.push_back(shown(list.columns()[column], row[column]));
+        }
+        table.add(std::move(cells));
+    };
+    const auto rows = list.take();
+    std::ranges::for_each(rows, add);
+    if (extras.total && list.matching() > 1) {
+        add(*extras.total);
+    }
+    if (!rows.empty()) {
+        table.print(output);
+    }
+    if (!list.counts().empty()) {
+        std::string counts;
+        for (const auto& [text, count] : list.counts()) {
+            counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", count_text(count), text);
+        }
+        output.print("{}\n", one_line(counts));
+    }
+    print_rest(output, rows.size(), list.matching());
+}
+
 }  // namespace
 
 void row_groups_text(Output& output, query::RowList& list, const query::DumpFacts& facts,
@@ -104,9 +130,8 @@ void row_groups_text(Output& output, query::RowList& list, const query::DumpFact
     const auto all = list.group_count();
     const auto groups = list.take_groups(default_sort);
     const auto sums = summed_columns(groups);
-    const Marks marks(facts.layout);
     const auto cell = [&](std::size_t column, const query::Cell& value) {
-        return marked_cell(marks, texts, list.columns()[column], value);
+        return shown(list.columns()[column], value);
     };
     std::vector<Table::Column> head;
     for (const auto column : list.group_by()) {
@@ -167,46 +192,13 @@ void row_groups_json(Output& output, query::RowList& list, const query::DumpFact
     json.finish();
 }
 
-void row_table_text(Output& output, query::RowList& list, const query::DumpFacts& facts,
-                    const RowListTexts& texts, const RowListExtras& extras) {
-    std::vector<Table::Column> head;
-    for (const auto column : list.shown()) {
-        head.push_back(head_of(list.columns()[column], list.columns()[column].shrinks));
-    }
-    Table table(std::move(head));
-    const Marks marks(facts.layout);
-    const auto add = [&](const query::Row& row) {
-        std::vector<std::string> cells;
-        for (const auto column : list.shown()) {
-            cells.push_back(marked_cell(marks, texts, list.columns()[column], row[column]));
-        }
-        table.add(std::move(cells));
-    };
-    const auto rows = list.take();
-    std::ranges::for_each(rows, add);
-    if (extras.total && list.matching() > 1) {
-        add(*extras.total);
-    }
-    if (!rows.empty()) {
-        table.print(output);
-    }
-    if (!list.counts().empty()) {
-        std::string counts;
-        for (const auto& [text, count] : list.counts()) {
-            counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", count_text(count), text);
-        }
-        output.print("{}\n", one_line(counts));
-    }
-    print_rest(output, rows.size(), list.matching());
-}
-
 void rows_text(Output& output, query::RowList& list, const query::DumpFacts& facts,
                const RowListTexts& texts, const RowListExtras& extras) {
     print_layout_notice(output, facts.layout);
     if (extras.text_before) {
         extras.text_before(output);
     }
-    row_table_text(output, list, facts, texts, extras);
+    row_table_text(output, list, extras);
     if (!extras.text_after && !texts.section.empty() && list.total() != 0 &&
         query::may_lack_some(facts, texts.section)) {
         output.print(

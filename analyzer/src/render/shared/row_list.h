@@ -19,10 +19,6 @@ struct RowListTexts {
     std::string_view things;  ///< in sentences: "ports"
     /// The tag of the sections that tell them in a crash dump, one each; empty: there are none.
     std::string_view section = {};
-    /// Unverified values of the layout have the columns' names alone, not MEMBER.NAME.
-    bool bare_values = false;
-    /// ... or one name for all columns.
-    std::string_view value = {};
 };
 
 /// What an answer says beside its rows.
@@ -39,9 +35,6 @@ struct RowListExtras {
 /// A table, and how many rows more there are. Takes the list's rows.
 void rows_text(Output& output, query::RowList& list, const query::DumpFacts& facts,
                const RowListTexts& texts, const RowListExtras& extras = {});
-/// The table alone.
-void row_table_text(Output& output, query::RowList& list, const query::DumpFacts& facts,
-                    const RowListTexts& texts, const RowListExtras& extras = {});
 /// One object for each row, without members for absent cells. Takes the list's rows.
 void rows_json(Output& output, query::RowList& list, const query::DumpFacts& facts,
                const RowListTexts& texts, const RowListExtras& extras = {});

@@ -25,11 +25,11 @@ std::string term_line(const query::TermText& term) {
     return shown(term.text) + (term.cut ? "..." : "");
 }
 
-Table::Cell term_cell(const query::TermText& term, std::string_view mark) {
+Table::Cell term_cell(const query::TermText& term, std::string_view prefix) {
     if (!term.more) {
-        return {std::string(mark) + term_line(term)};
+        return {std::string(prefix) + term_line(term)};
     }
-    return {std::string(mark) + shown(term.text),
+    return {std::string(prefix) + shown(term.text),
             [&term](Output& output) { put_rest(output, term); }};
 }
 

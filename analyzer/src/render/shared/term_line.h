@@ -12,8 +12,8 @@ namespace beamdump::render {
 /// A term's text on one line of a terminal; "..." follows where it was truncated.
 std::string term_line(const query::TermText& term);
 
-/// The same as a table cell, after its mark. The term must live until the table is printed.
-Table::Cell term_cell(const query::TermText& term, std::string_view mark);
+/// The same as a table cell, after a prefix. The term must live until the table is printed.
+Table::Cell term_cell(const query::TermText& term, std::string_view prefix = {});
 
 /// Writes it in any length.
 void put_term_line(Output& output, const query::TermText& term);

@@ -17,10 +17,9 @@ std::string share_text(std::uint64_t part, std::uint64_t whole) {
                                     100.0 * static_cast<double>(part) / static_cast<double>(whole));
 }
 
-void print_count(Output& output, const query::AtomReport& report, const Marks& marks) {
-    std::string line =
-        report.count ? fmt::format("{} atoms", marks("atoms.count", count_text(*report.count)))
-                     : "an unknown number of atoms";
+void print_count(Output& output, const query::AtomReport& report) {
+    std::string line = report.count ? fmt::format("{} atoms", count_text(*report.count))
+                                    : "an unknown number of atoms";
     if (report.limit) {
         line += fmt::format(" of at most {}{}", count_text(*report.limit),
                             report.limit_is_default ? " (the default)" : "");
@@ -78,8 +77,7 @@ void print_list(Output& output, const query::AtomReport& report) {
 
 void atoms_text(Output& output, const query::AtomReport& report, bool list) {
     print_layout_notice(output, report.dump.layout);
-    const Marks marks(report.dump.layout);
-    print_count(output, report, marks);
+    print_count(output, report);
     if (report.absent_because) {
         return;
     }

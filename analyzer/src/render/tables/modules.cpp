@@ -18,11 +18,8 @@ namespace beamdump::render {
 
 namespace {
 
-constexpr RowListTexts kModuleTexts = {.schema = "beamdump.modules/1",
-                                       .member = "modules",
-                                       .things = "modules",
-                                       .section = "mod",
-                                       .bare_values = true};
+constexpr RowListTexts kModuleTexts = {
+    .schema = "beamdump.modules/1", .member = "modules", .things = "modules", .section = "mod"};
 
 void print_users(Output& output, const query::ModuleList& answer) {
     for (const auto& line : answer.used) {
@@ -43,7 +40,6 @@ void print_users(Output& output, const query::ModuleList& answer) {
 void modules_text(Output& output, query::ModuleList& answer, const query::DumpFacts& facts) {
     RowListExtras extras;
     extras.text_before = [&](Output& out) {
-        const Marks marks(facts.layout);
         const auto& list = answer.list;
         std::string head(at_least(facts, "mod"));
         head += counted(list.total(), "module instance");
@@ -52,10 +48,10 @@ void modules_text(Output& output, query::ModuleList& answer, const query::DumpFa
         }
         head += fmt::format(", {} old", count_text(answer.old));
         if (const auto code = list.sum_of_matching("code_bytes")) {
-            head += fmt::format("; code {}", marks("code_bytes", bytes_text(*code)));
+            head += fmt::format("; code {}", bytes_text(*code));
         }
         if (const auto literals = list.sum_of_matching("literal_bytes")) {
-            head += fmt::format(", literals {}", marks("literal_bytes", bytes_text(*literals)));
+            head += fmt::format(", literals {}", bytes_text(*literals));
         }
         out.print("{}\n\n", head);
     };

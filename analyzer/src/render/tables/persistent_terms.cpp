@@ -15,13 +15,13 @@ namespace {
 
 constexpr RowListTexts kTexts = {"beamdump.persistent-terms/1", "terms", "persistent terms"};
 
-void print_counts(Output& output, const query::PersistentTermCounts& counts, const Marks& marks) {
+void print_counts(Output& output, const query::PersistentTermCounts& counts) {
     output.print("\n{}", counted(counts.captured, "persistent term"));
     if (counts.count && *counts.count != counts.captured && !counts.is_whole()) {
-        output.print(" of {}", marks("terms.count", count_text(*counts.count)));
+        output.print(" of {}", count_text(*counts.count));
     }
     if (counts.memory) {
-        output.print(", {}", marks("terms.memory", bytes_text(*counts.memory)));
+        output.print(", {}", bytes_text(*counts.memory));
     }
     output.print("\n");
     const auto say = [&](std::uint64_t count, std::string_view why) {
@@ -49,7 +49,7 @@ void print_counts(Output& output, const query::PersistentTermCounts& counts, con
 void persistent_terms_text(Output& output, query::PersistentTermsAnswer& answer,
                            const query::DumpFacts& facts) {
     rows_text(output, answer.list, facts, kTexts);
-    print_counts(output, answer.counts, Marks(facts.layout));
+    print_counts(output, answer.counts);
 }
 
 void persistent_terms_json(Output& output, query::PersistentTermsAnswer& answer,
@@ -74,18 +74,15 @@ void persistent_terms_json(Output& output, query::PersistentTermsAnswer& answer,
 Result<std::uint64_t> persistent_term_text(Output& output, Dump& dump, const std::string& key,
                                            std::size_t term_bytes, const query::DumpFacts& facts) {
     print_layout_notice(output, facts.layout);
-    const Marks marks(facts.layout);
     return query::show_persistent_term(
         dump, key, term_bytes, [&](const query::PersistentTermLine& term) {
             output.print("{}\n", one_line(term.key));
             if (term.words && term.memory) {
-                output.print("{}, {}\n", counted(*term.words, "word"),
-                             marks("terms.memory", bytes_text(*term.memory)));
+                output.print("{}, {}\n", counted(*term.words, "word"), bytes_text(*term.memory));
             }
             if (term.left_out) {
                 output.print("too large to be captured: what is shown may be incomplete\n");
             }
-            output.print("{}", marks.mark({"terms.value"}));
             put_term_line(output, term.value);
             output.write("\n");
         });

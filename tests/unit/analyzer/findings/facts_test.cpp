@@ -370,18 +370,6 @@ TEST_F(Facts, NamesOfTheNodeCannotWriteToATerminal) {
     EXPECT_THAT(out, ::testing::Not(HasSubstr("\x1b")));
 }
 
-TEST_F(Facts, ValuesByUnverifiedFieldsAreMarked) {
-    SampleDump dump(
-        1'700'000'100'000'000,
-        {.name = "otp-24", .release = "24", .unverified_fields = {"Process.sig_qs.mq_len"}});
-    SampleProcess process = alpha_process();
-    process.queue_length = 20'000;
-    dump.add(process);
-    program_.put("node.beamdump", dump.finish());
-    EXPECT_THAT(program_.run({"summary", "node.beamdump"}).out,
-                HasSubstr("\n  ~A mailbox of 20,000 messages"));
-}
-
 TEST_F(Facts, EachRuleHasANameOfItsOwn) {
     std::set<std::string_view> ids;
     for (const auto& rule : query::finding_rules()) {

@@ -133,7 +133,6 @@ Result<RuleAnswer> binary_memory_rule(NodeFacts& facts) {
                        {"all_memory_bytes", node_bytes},
                        {"share_percent", share},
                        {"binaries", totals.binaries()}};
-    finding.values = {"summary.memory.binaries", "summary.counts.binaries", "categories"};
     answer.findings.push_back(std::move(finding));
     return answer;
 }
@@ -190,7 +189,6 @@ Result<RuleAnswer> pinned_binaries_rule(NodeFacts& facts) {
         {"pinned_bytes", pinned},
         {"shown_percent", shown},
         holder.empty() ? Figure{"process", most.owner.process.pid} : Figure{"holder", holder}};
-    finding.values = {"pid", "binary", "size_bytes"};
     answer.findings.push_back(std::move(finding));
     return answer;
 }
@@ -227,7 +225,6 @@ Result<RuleAnswer> carriers_rule(NodeFacts& facts) {
                            {"free_bytes", line.free_bytes()},
                            {"carrier_bytes", line.carrier_bytes},
                            {"allocator", line.name}};
-        finding.values = {"utilisation", "free_bytes", "carrier_bytes"};
         answer.findings.push_back(std::move(finding));
     }
     return answer;

@@ -246,7 +246,6 @@ Result<RuleAnswer> run_queue_rule(NodeFacts& facts) {
         }
         finding.sentence += '.';
         finding.command = facts.command("schedulers");
-        finding.values = {"schedulers.queue"};
         answer.findings.push_back(std::move(finding));
     }
     if (unknown != 0) {
@@ -333,7 +332,6 @@ Result<RuleAnswer> old_code_rule(NodeFacts& facts) {
             counted(*module.user_count, "process that runs it", "processes that run it"));
         finding.command = facts.command("modules", {"--old", "--users"});
         finding.figures = {{"processes", *module.user_count}, {"module", module.name}};
-        finding.values = {"frames", "code_bytes"};
         answer.findings.push_back(std::move(finding));
     }
     return answer;

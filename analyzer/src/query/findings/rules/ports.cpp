@@ -61,7 +61,6 @@ Result<RuleAnswer> busy_port_rule(NodeFacts& facts) {
                        {"busy_ports", busy},
                        {"queued_bytes", fullest.queued_bytes},
                        {"port", fullest.port}};
-    finding.values = {"status", "ports.port", "ports.busy", "ports.queue"};
     answer.findings.push_back(std::move(finding));
     return answer;
 }
@@ -105,7 +104,6 @@ Result<RuleAnswer> orphaned_ports_rule(NodeFacts& facts) {
                         bytes_text(orphaned.queued_bytes));
         finding.command = facts.command("ports", {"--filter", "orphaned=true"});
         finding.figures = {{"ports", orphaned.count}, {"queued_bytes", orphaned.queued_bytes}};
-        finding.values = {"ports.port", "ports.connected", "ports.queue"};
         answer.findings.push_back(std::move(finding));
     }
     if (closing.queued_bytes >= kLargeBytes) {
@@ -115,7 +113,6 @@ Result<RuleAnswer> orphaned_ports_rule(NodeFacts& facts) {
                         counted(closing.count, "port"), bytes_text(closing.queued_bytes));
         finding.command = facts.command("ports", {"--filter", "closing=true", "--sort", "queue"});
         finding.figures = {{"ports", closing.count}, {"queued_bytes", closing.queued_bytes}};
-        finding.values = {"ports.port", "ports.closing", "ports.queue"};
         answer.findings.push_back(std::move(finding));
     }
     return answer;
@@ -161,7 +158,6 @@ Result<RuleAnswer> busy_connection_rule(NodeFacts& facts) {
         finding.figures = {{"suspended", connection.suspended},
                            {"queued_bytes", connection.queued_bytes},
                            {"node", std::move(connection.node)}};
-        finding.values = {"nodes.node", "nodes.busy", "nodes.queue", "nodes.suspended"};
         answer.findings.push_back(std::move(finding));
     }
     return answer;

@@ -138,7 +138,6 @@ Finding finding_of(NodeFacts& facts, const Restarts& restarts, std::int64_t ago)
                        {"allowed", static_cast<std::uint64_t>(restarts.allowed)},
                        {"period_s", static_cast<std::uint64_t>(restarts.period)},
                        {"process", restarts.line.pid}};
-    finding.values = {"pid", "translated_initial_call", "frames", "registered_name"};
     return finding;
 }
 
@@ -237,7 +236,6 @@ Result<RuleAnswer> hot_process_rule(NodeFacts& facts) {
                        {"all_reductions", scan->reductions},
                        {"share_percent", share},
                        {"process", line.pid}};
-    finding.values = {"pid", "reductions", "status", "registered_name"};
     answer.findings.push_back(std::move(finding));
     return answer;
 }
@@ -270,7 +268,6 @@ Result<RuleAnswer> process_memory_rule(NodeFacts& facts) {
                        {"all_memory_bytes", scan->memory_bytes},
                        {"share_percent", share},
                        {"process", line.pid}};
-    finding.values = {"pid", "memory", "registered_name"};
     answer.findings.push_back(std::move(finding));
     return answer;
 }
@@ -326,7 +323,6 @@ Result<RuleAnswer> process_kind_rule(NodeFacts& facts) {
                        {"share_percent", share},
                        {"memory_bytes", scan->kind_bytes},
                        {"initial_call", name}};
-    finding.values = {"pid", "initial_call", "translated_initial_call", "memory"};
     answer.findings.push_back(std::move(finding));
     return answer;
 }
@@ -403,7 +399,6 @@ Result<RuleAnswer> large_dictionary_rule(NodeFacts& facts) {
                                        count_text(entries), process_with_name(line));
         finding.command = facts.command("dictionary", {pid_word(line)});
         finding.figures = {{"entries", entries}, {"process", line.pid}};
-        finding.values = {"pid", "dictionary.entries", "registered_name"};
         answer.findings.push_back(std::move(finding));
     }
     return answer;

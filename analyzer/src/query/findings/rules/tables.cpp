@@ -87,7 +87,6 @@ Result<RuleAnswer> ets_table_rule(NodeFacts& facts) {
         if (table->size) {
             finding.figures.push_back({"rows", *table->size});
         }
-        finding.values = {"ets.memory_bytes", "ets.name", "categories"};
         answer.findings.push_back(std::move(finding));
     }
     return answer;
@@ -134,7 +133,6 @@ Result<RuleAnswer> atom_table_rule(NodeFacts& facts) {
     finding.sentence = fmt::format("The atom table is {}% full ({} of {} atoms){}.", full,
                                    count_text(totals.atoms()), count_text(*limit), of_one_group);
     finding.command = facts.command("atoms");
-    finding.values = {"summary.counts.atoms", "atoms.count"};
     answer.findings.push_back(std::move(finding));
     return answer;
 }
@@ -160,7 +158,6 @@ Result<RuleAnswer> process_limit_rule(NodeFacts& facts) {
     finding.command = facts.command("processes", {"--group-by", "initial_call", "--sort", "count"});
     finding.figures = {
         {"processes", scan->processes}, {"process_limit", limit}, {"full_percent", full}};
-    finding.values = {"pid", "process_limit"};
     answer.findings.push_back(std::move(finding));
     return answer;
 }
@@ -192,7 +189,6 @@ Result<RuleAnswer> port_limit_rule(NodeFacts& facts) {
     finding.command = facts.command("ports");
     finding.figures = {
         {"ports", ports}, {"port_limit", std::uint64_t{node.port_limit()}}, {"full_percent", full}};
-    finding.values = {"ports.port"};
     answer.findings.push_back(std::move(finding));
     return answer;
 }
@@ -256,7 +252,6 @@ Result<RuleAnswer> orphaned_timers_rule(NodeFacts& facts) {
                               counted(all, "message timer"), facts.named(name));
         finding.command = facts.command("timers", {"--filter", "receiver=" + name});
         finding.figures = {{"timers", receiver.timers}, {"all_timers", all}, {"receiver", name}};
-        finding.values = {"timers.kind", "timers.receiver", "timers.orphaned"};
         answer.findings.push_back(std::move(finding));
     }
     return answer;

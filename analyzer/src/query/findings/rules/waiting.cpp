@@ -52,7 +52,6 @@ Result<RuleAnswer> call_cycle_rule(NodeFacts& facts) {
         finding.figures = {{"processes", processes.size()},
                            {"process", processes.front().pid},
                            {"callers", cycle.behind}};
-        finding.values = {"pid", "frames", "monitors", "reference"};
         answer.findings.push_back(std::move(finding));
     }
     return answer;
@@ -95,7 +94,6 @@ Result<RuleAnswer> waiting_callers_rule(NodeFacts& facts) {
         finding.command = target.process ? facts.command("backtrace", {pid_word(*target.process)})
                                          : facts.command("waits");
         finding.figures = {{"callers", target.behind}, {"process", target.name}};
-        finding.values = {"pid", "frames", "monitors", "reference"};
         answer.findings.push_back(std::move(finding));
     }
     if (answer.findings.empty() && waits->cycles.empty() && callers >= kManyInCalls) {
@@ -104,7 +102,6 @@ Result<RuleAnswer> waiting_callers_rule(NodeFacts& facts) {
             fmt::format("{} processes wait in a call for others.", count_text(callers));
         finding.command = facts.command("waits");
         finding.figures = {{"callers", callers}};
-        finding.values = {"pid", "current_function"};
         answer.findings.push_back(std::move(finding));
     }
     return answer;
@@ -141,7 +138,6 @@ Finding finding_of(NodeFacts& facts, const ProcessLine& line, std::string_view w
                     process_with_name(line), place_of(line), what);
     finding.command = facts.command("backtrace", {pid_word(line)});
     finding.figures = {{"messages", messages}, {"process", line.pid}};
-    finding.values = {"pid", "message_queue_len", "current_function", "registered_name"};
     return finding;
 }
 
@@ -235,7 +231,6 @@ Result<RuleAnswer> mailbox_rule(NodeFacts& facts) {
         finding.sentence = fmt::format("A mailbox of {} messages in {}{}{}.", count_text(messages),
                                        process_with_name(line), place_of(line), more);
         finding.command = facts.command("messages", {pid_word(line)});
-        finding.values = {"pid", "message_queue_len", "registered_name"};
         answer.findings.push_back(std::move(finding));
     }
     return answer;
@@ -296,7 +291,6 @@ Result<RuleAnswer> unread_log_rule(NodeFacts& facts) {
                                        first.empty() ? "" : fmt::format(", the first: {}", first));
         finding.command = facts.command("messages", {std::string(name)});
         finding.figures = {{"messages", messages}, {"process", line.pid}};
-        finding.values = {"pid", "message_queue_len", "registered_name"};
         answer.findings.push_back(std::move(finding));
     }
     return answer;
