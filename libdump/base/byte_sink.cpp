@@ -77,6 +77,9 @@ class FileSink final : public ByteSink {
         if (::fsync(file_.get()) != 0) {
             return std::unexpected(failed_write(errno));
         }
+        if (options_.pages != WrittenPages::kStay) {
+            ::posix_fadvise(file_.get(), 0, 0, POSIX_FADV_DONTNEED);
+        }
         is_whole_ = true;
         RETURN_IF_ERROR(rename());
         return sync_directory();

@@ -29,7 +29,9 @@ class ByteSink {
 /// What happens to the pages of a written file in the page cache, which count as this process's.
 enum class WrittenPages {
     kStay,
-    kDropped,  ///< they go to the disk as they are written, and at most 2 MiB of them stay
+    kDropped,  ///< they go to the disk as they are written: at most 2 MiB stay, and none of a whole
+               ///< file
+    kDroppedOnDisk,  ///< the same; in a file system that is in memory they stay
 };
 
 /// What becomes of a file's first part when the rest could not be written.

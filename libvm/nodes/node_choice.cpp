@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <fnmatch.h>
 
 namespace beamdump::nodes {
 namespace {
@@ -89,6 +90,22 @@ Result<pid_t> choose_node(std::string_view wanted, const std::vector<pid_t>& vms
 Result<pid_t> find_node(std::string_view wanted, const beam::LocateOptions& how) {
     ASSIGN_OR_RETURN(const auto vms, running_vms());
     return choose_node(wanted, vms, [&](pid_t pid) { return node_name(pid, how); });
+}
+
+bool is_pattern(std::string_view text) {
+    return text.find_first_of("*?") != std::string_view::npos;
+}
+
+bool means_node(const std::string& wanted, const std::string& name, pid_t pid) {
+    if (const auto number = pid_of(wanted)) {
+        return *number == pid;
+    }
+    const auto matches = [&wanted](const std::string& text) {
+        return ::fnmatch(wanted.c_str(), text.c_str(), FNM_NOESCAPE) == 0;
+    };
+    const bool without_host = wanted.find('@') == std::string::npos;
+    return without_host ? name != kNoName && matches(name.substr(0, name.find('@')))
+                        : matches(name);
 }
 
 std::optional<pid_t> pid_of(std::string_view text) {

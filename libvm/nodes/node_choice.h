@@ -23,6 +23,13 @@ Result<pid_t> choose_node(std::string_view wanted, const std::vector<pid_t>& vms
 /// The same among the processes that run here (running_vms()). Stops nothing.
 Result<pid_t> find_node(std::string_view wanted, const beam::LocateOptions& how);
 
+/// Whether NODE of a command line can mean several nodes: a pattern with `*` or `?`.
+bool is_pattern(std::string_view text);
+/// Whether a name, a pattern or the pid of a command line means this node. A name or pattern
+/// without a host is compared with what is before the host, but does not mean a node without a
+/// name.
+bool means_node(const std::string& wanted, const std::string& name, pid_t pid);
+
 /// The pid that NODE of a command line is; nothing: it is a name.
 std::optional<pid_t> pid_of(std::string_view text);
 

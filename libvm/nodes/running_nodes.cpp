@@ -10,15 +10,12 @@
 #include <set>
 
 namespace beamdump::nodes {
-namespace {
-
-bool may_run_vm(pid_t pid) {
+std::optional<pid_t> parent_of_vm(pid_t pid) {
     const auto facts = target::process_facts(pid);
-    return facts && !facts->kernel_thread && !facts->dead() &&
-           (facts->name.starts_with("beam.") || target::runs_vm(pid));
+    const bool vm = facts && !facts->kernel_thread && !facts->dead() &&
+                    (facts->name.starts_with("beam.") || target::runs_vm(pid));
+    return vm ? std::optional(facts->parent) : std::nullopt;
 }
-
-}  // namespace
 
 Result<std::vector<pid_t>> running_vms() {
     RETURN_IF_ERROR(target::check_proc());
@@ -28,7 +25,7 @@ Result<std::vector<pid_t>> running_vms() {
     }
     std::set<pid_t> found;
     for (const auto& [pid, parent] : parents) {
-        if (may_run_vm(pid)) {
+        if (parent_of_vm(pid)) {
             found.insert(pid);
         }
     }

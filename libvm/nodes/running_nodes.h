@@ -3,6 +3,7 @@
 #include <libdump/base/error.h>
 #include <libvm/beam/locate/locate.h>
 
+#include <optional>
 #include <string>
 #include <sys/types.h>
 #include <vector>
@@ -20,6 +21,10 @@ struct RunningNode {
 /// name begins with "beam.", by pid. Forks of a node, such as a snapshot, are left out. Does not
 /// look into their memory. kIo: /proc cannot be listed.
 Result<std::vector<pid_t>> running_vms();
+
+/// The parent of a process whose program is an Erlang VM, as running_vms() tells it; nothing: it is
+/// another program, or has ended.
+std::optional<pid_t> parent_of_vm(pid_t pid);
 
 /// The name of a node, from its VM's memory (erts_this_node, erl_node_tables.c). Stops nothing.
 Result<std::string> node_name(pid_t pid, const beam::LocateOptions& how);

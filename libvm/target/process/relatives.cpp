@@ -13,19 +13,25 @@ constexpr std::size_t kMaxAsked = 200;
 
 }  // namespace
 
-Parents running_processes() {
-    Parents parents;
+std::vector<pid_t> process_ids() {
+    std::vector<pid_t> pids;
     std::error_code error;
     for (std::filesystem::directory_iterator entry("/proc", error), end; !error && entry != end;
          entry.increment(error)) {
         const auto name = entry->path().filename().native();
         pid_t pid = 0;
         const auto parsed = std::from_chars(name.data(), name.data() + name.size(), pid);
-        if (parsed.ec != std::errc() || parsed.ptr != name.data() + name.size()) {
-            continue;
+        if (parsed.ec == std::errc() && parsed.ptr == name.data() + name.size()) {
+            pids.push_back(pid);
         }
-        const auto facts = process_facts(pid);
-        if (facts) {
+    }
+    return pids;
+}
+
+Parents running_processes() {
+    Parents parents;
+    for (const auto pid : process_ids()) {
+        if (const auto facts = process_facts(pid)) {
             parents.emplace(pid, facts->parent);
         }
     }

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <sys/types.h>
+#include <vector>
 
 namespace beamdump::target {
 
@@ -16,6 +17,9 @@ struct Relative {
 
 /// Every process's parent.
 using Parents = std::map<pid_t, pid_t>;
+
+/// The numbers of all processes that /proc shows.
+std::vector<pid_t> process_ids();
 
 /// From /proc; processes that end meanwhile are left out.
 Parents running_processes();

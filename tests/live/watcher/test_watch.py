@@ -5,7 +5,9 @@ BEAMDUMP_LEAKS: how often each kind of leak (1; soak: 25)."""
 
 import concurrent.futures
 import contextlib
+import ctypes
 import json
+import mmap
 import os
 import pathlib
 import re
@@ -47,9 +49,13 @@ class Watch:
             self.process.terminate()
         return self.process.wait()
 
+    def all_events(self):
+        text = self.log.read_text()
+        # A line that is being written has no end yet.
+        return [json.loads(line) for line in text[:text.rfind("\n") + 1].splitlines()]
+
     def events(self, kind):
-        lines = self.log.read_text().splitlines()
-        return [event for event in map(json.loads, lines) if event["event"] == kind]
+        return [event for event in self.all_events() if event["event"] == kind]
 
     def wait_for(self, kind, count=1):
         """The first `count` events of that kind."""
@@ -62,6 +68,25 @@ class Watch:
 
     def dumps(self):
         return sorted(self.folder.glob("*.beamdump"))
+
+
+def cached_bytes(file):
+    """How much of a file is in the page cache (mincore(2)); None in a file system that is in memory."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.mmap.restype = ctypes.c_void_p
+    libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t] + [ctypes.c_int] * 3 + [ctypes.c_long]
+    libc.mincore.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_char_p]
+    libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+    if subprocess.run(["stat", "-f", "-c", "%T", file], capture_output=True, text=True).stdout == "tmpfs\n":
+        return None
+    size = file.stat().st_size
+    with file.open("rb") as opened:
+        mapped = libc.mmap(None, size, mmap.PROT_READ, mmap.MAP_SHARED, opened.fileno(), 0)
+    pages = ctypes.create_string_buffer(-(-size // mmap.PAGESIZE))
+    if libc.mincore(mapped, size, pages) != 0:
+        raise OSError(ctypes.get_errno(), "mincore")
+    libc.munmap(mapped, size)
+    return mmap.PAGESIZE * sum(page & 1 for page in pages.raw)
 
 
 def run(*command):
@@ -142,6 +167,8 @@ class Rules(WithNode):
         for number in 1, 2:
             watch.process.send_signal(signal.SIGUSR1)
             captured = watch.wait_for("captured", number)[-1]
+            # Nothing of it counts as the memory of a container.
+            self.assertIn(cached_bytes(pathlib.Path(captured["file"])), (0, None))
             # Two dumps of one second would have one name.
             wait_past(captured["file"])
         watch.process.send_signal(signal.SIGUSR1)
@@ -196,6 +223,67 @@ class Restarts(WithNode):
                 self.assertEqual((told["node"], told["pid"]), ("watched@localhost", str(node.pid)))
             watch.wait_for("ended", number)
         self.assertEqual(watch.end(), 0)
+
+
+class Several(WithNode):
+    """Nodes with names, each with an epmd of its own."""
+
+    def named(self, name):
+        start = ApplicationStart()
+        node = start.run(["erl", "-noinput", "-sname", name, "-pa", start.ebin, "-kernel",
+                          "inet_dist_use_interface", "{127,0,0,1}", "-run", "control", "start",
+                          start.directory / "control"], "kernel", {})
+        self.belongings.callback(node.stop)
+        return node
+
+    def test_nodes_of_a_pattern_each_with_limits_of_its_own(self):
+        first = self.named("shop_a@localhost")
+        self.named("other@localhost")
+        watch = self.watch("--rule", "processes > 99%", "--most", 1, "shop_*@localhost")
+        self.assertEqual(watch.wait_for("watching")[0]["node"], "shop_a@localhost")
+        # One that starts later is noticed.
+        second = self.named("shop_b@localhost")
+        self.assertEqual(watch.wait_for("watching", 2)[1]["pid"], str(second.pid))
+        watch.process.send_signal(signal.SIGUSR1)
+        captured = watch.wait_for("captured", 2)
+        self.assertEqual({event["node"]: event["pid"] for event in captured},
+                         {"shop_a@localhost": str(first.pid), "shop_b@localhost": str(second.pid)})
+        for event in captured:
+            self.assertIn(event["node"], event["file"])
+            self.assertEqual(summary_of(event["file"])["node"]["name"], event["node"])
+        # The dumps were taken one after the other.
+        kinds = [event["event"] for event in watch.all_events() if event["event"] in ("fired", "captured")]
+        self.assertEqual(kinds, ["fired", "captured"] * 2)
+        watch.process.send_signal(signal.SIGUSR1)
+        refused = watch.wait_for("refused", 2)
+        self.assertEqual({event["node"] for event in refused}, {"shop_a@localhost", "shop_b@localhost"})
+        # The end of one does not end the watch of the other.
+        first.stop()
+        self.assertEqual(watch.wait_for("ended")[0]["node"], "shop_a@localhost")
+        self.assertEqual(len(watch.events("watching")), 2)
+        self.assertEqual(watch.end(), 0)
+        self.assertEqual(second.ask("ping"), "pong")
+
+    @unittest.skipUnless(os.geteuid() == 0, "PID namespaces need root: NOT TESTED here")
+    def test_a_node_in_another_pid_namespace_is_named_by_its_container(self):
+        directory = temporary_directory(self.belongings)
+        process = subprocess.Popen(
+            ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc",
+             *of_release("erl", "-noinput", "-start_epmd", "false", "-pa", compile_testdata(directory),
+                         "-run", "control", "start", directory / "control")],
+            env=base_environment(directory), cwd=directory, stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.belongings.callback(process.wait)
+        self.belongings.callback(process.kill)
+        watch = self.watch("--all", "--rule", "processes > 99%")
+        deadline = time.monotonic() + READY_SECONDS
+        inside = []
+        while not inside and time.monotonic() < deadline:
+            inside = [event for event in watch.events("watching") if "container" in event]
+            time.sleep(0.05)
+        self.assertEqual(inside[0]["node"], "nonode@nohost")
+        cgroups = pathlib.Path(f"/proc/{inside[0]['pid']}/cgroup").read_text()
+        self.assertIn(":" + inside[0]["container"] + "\n", cgroups)
 
 
 @unittest.skipUnless(os.geteuid() == 0 and parent(), "no memory cgroup of version 1 can be made: "

@@ -1,14 +1,20 @@
 #include "support/temporary_directory.h"
 
 #include <libdump/base/byte_sink.h>
+#include <libdump/base/descriptor.h>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <csignal>
+#include <fcntl.h>
 #include <fstream>
+#include <linux/magic.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <vector>
 
 namespace beamdump::test {
@@ -33,6 +39,54 @@ class FileSinkTest : public ::testing::Test {
     std::filesystem::path path_ = directory_.path() / "dump";
     std::filesystem::path partial_ = directory_.path() / "dump.partial";
 };
+
+/// Bytes of a file that are in the page cache (mincore(2)).
+std::size_t cached_bytes(const std::filesystem::path& path) {
+    constexpr std::size_t kPage = 4096;
+    const auto size = std::filesystem::file_size(path);
+    const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    void* const mapped = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, file.get(), 0);
+    EXPECT_NE(mapped, MAP_FAILED);
+    std::vector<unsigned char> here((size + kPage - 1) / kPage);
+    EXPECT_EQ(::mincore(mapped, size, here.data()), 0);
+    ::munmap(mapped, size);
+    return kPage * static_cast<std::size_t>(
+                       std::ranges::count_if(here, [](unsigned char page) { return page & 1U; }));
+}
+
+TEST_F(FileSinkTest, DroppedPagesLeaveThePageCacheAsTheyAreWritten) {
+    struct statfs facts{};
+    ASSERT_EQ(::statfs(directory_.path().c_str(), &facts), 0);
+    if (facts.f_type == TMPFS_MAGIC) {
+        GTEST_SKIP() << "NOT TESTED here: the temporary folder is in memory";
+    }
+    constexpr std::size_t kMebibyte = 1U << 20U;
+    const std::string part(kMebibyte, 'x');
+    for (const auto pages : {WrittenPages::kDropped, WrittenPages::kDroppedOnDisk}) {
+        auto sink = open_file_sink(path_, {.force = true, .pages = pages});
+        ASSERT_TRUE(sink) << sink.error().message;
+        for (int written = 0; written < 16; ++written) {
+            ASSERT_TRUE(write(**sink, part));
+            EXPECT_LE(cached_bytes(partial_), 3 * kMebibyte);
+        }
+        ASSERT_TRUE((*sink)->commit());
+        EXPECT_EQ(cached_bytes(path_), 0U);
+    }
+}
+
+TEST_F(FileSinkTest, PagesStayInAFileSystemInMemory) {
+    const std::filesystem::path shared = "/dev/shm";
+    struct statfs facts{};
+    if (::statfs(shared.c_str(), &facts) != 0 || facts.f_type != TMPFS_MAGIC) {
+        GTEST_SKIP() << "NOT TESTED here: there is no tmpfs at /dev/shm";
+    }
+    const auto path = shared / path_.parent_path().filename();
+    EXPECT_EQ(open_file_sink(path, {.pages = WrittenPages::kDropped}).error().code,
+              ErrorCode::kUnsupported);
+    auto sink = open_file_sink(
+        path, {.pages = WrittenPages::kDroppedOnDisk, .partial = PartialFile::kRemoved});
+    EXPECT_TRUE(sink && write(**sink, "a dump"));
+}
 
 TEST_F(FileSinkTest, HasItsNameOnlyWhenCommitted) {
     auto sink = open_file_sink(path_, {.force = false});

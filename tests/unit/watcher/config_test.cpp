@@ -49,7 +49,7 @@ dump = false
 )",
                                      "watch.toml");
     ASSERT_TRUE(config) << config.error().message;
-    EXPECT_EQ(config->node, "rabbit@host");
+    EXPECT_THAT(config->nodes, testing::ElementsAre("rabbit@host"));
     EXPECT_EQ(config->interval, seconds(2));
     EXPECT_EQ(config->scan_interval, minutes(1));
     EXPECT_EQ(config->folder, "/var/lib/beamdump");
@@ -81,7 +81,8 @@ dump = false
 TEST(ConfigTest, WhatIsWrongIsToldWithItsLineAndWhatIsAllowed) {
     const std::pair<std::string_view, std::string_view> wrong[] = {
         {"interval = \"soon\"\n", "w:1: interval is \"soon\", such as \"10s\""},
-        {"\n\nfolders = \"x\"\n", "w:3: the file has no key \"folders\"; it has capture, folder"},
+        {"\n\nfolders = \"x\"\n",
+         "w:3: the file has no key \"folders\"; it has all, capture, folder"},
         {"[limits]\nkeep = 0\n", "w:2: keep is a whole number from 1 on"},
         {"[limits]\nbytes = \"many\"\n", "w:2: bytes is \"many\", such as \"20GiB\""},
         {"limits = 3\n", "w:1: limits is a table"},
@@ -99,6 +100,7 @@ TEST(ConfigTest, WhatIsWrongIsToldWithItsLineAndWhatIsAllowed) {
         {"[[rule]]\nof = \"memory\"\nabove = \"90%\"\ncapture = \"--top\"\n",
          "w:4: capture is a list of texts"},
         {"[[rule]]\nof = \"memory\"\nabove = \"90%\"\ndump = 1\n", "w:4: dump is true or false"},
+        {"node = \"a\"\nall = true\n", "w:2: all = true stands without node and nodes"},
         {"[[rule]]\nof = \"memory\"\nabove = \"90%\"\n[[rule]]\nof = \"memory\"\nabove = \"95%\"\n",
          "two rules are named \"memory\""},
         {"interval = \"1s\"\n", "w has no [[rule]]"},

@@ -21,7 +21,8 @@ TEST(WatchOptionsTest, WithoutRulesItLooksAtLimits) {
     const auto parsed = parse_options({"rabbit@host"});
     ASSERT_TRUE(parsed);
     const auto& config = std::get<WatchCommand>(*parsed).config;
-    EXPECT_EQ(config.node, "rabbit@host");
+    EXPECT_THAT(config.nodes, testing::ElementsAre("rabbit@host"));
+    EXPECT_FALSE(config.several());
     ASSERT_EQ(config.rules.size(), 4);
     EXPECT_EQ(config.rules[0].of, Quantity::kMemory);
     EXPECT_EQ(config.rules[0].hold, std::chrono::seconds(5));
@@ -40,12 +41,26 @@ TEST(WatchOptionsTest, OptionsMakeRulesWithNamesOfTheirOwn) {
     EXPECT_EQ(config.limits.bytes, std::uint64_t{2} << 30U);
 }
 
+TEST(WatchOptionsTest, SeveralNodes) {
+    for (const auto& arguments : std::vector<std::vector<std::string>>{
+             {"--all"}, {"a", "b"}, {"rabbit@*"}, {"--rule", "memory > 90%", "a?@host"}}) {
+        const auto parsed = parse_options(arguments);
+        ASSERT_TRUE(parsed) << parsed.error().message;
+        EXPECT_TRUE(std::get<WatchCommand>(*parsed).config.several());
+    }
+    const auto config = std::get<WatchCommand>(parse_options({"a", "b@*", "77"}).value()).config;
+    EXPECT_TRUE(config.means("a@host", 1));
+    EXPECT_TRUE(config.means("b@host", 1));
+    EXPECT_TRUE(config.means("c@host", 77));
+    EXPECT_FALSE(config.means("c@host", 1));
+}
+
 TEST(WatchOptionsTest, WrongOptionsAreUsage) {
     for (const auto& arguments : std::vector<std::vector<std::string>>{{"--interval", "soon"},
                                                                        {"--free", "much"},
                                                                        {"--most", "0"},
                                                                        {"--memory", "much"},
-                                                                       {"a", "b"}}) {
+                                                                       {"--all", "b"}}) {
         const auto refused = parse_options(arguments);
         ASSERT_FALSE(refused) << arguments[0];
         EXPECT_EQ(refused.error().code, ErrorCode::kUsage) << arguments[0];

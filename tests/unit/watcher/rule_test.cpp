@@ -88,13 +88,6 @@ TEST(RuleTest, GrowthInALongWindowKeepsFewReadings) {
     EXPECT_NEAR(at, 40'000, 60);
 }
 
-TEST(RuleTest, ARestartForgetsWhatWasSeen) {
-    auto rule = state_of("memory grows 100MiB/10s");
-    EXPECT_FALSE(rule.feed(seconds(0), memory(10)));
-    rule.restart();
-    EXPECT_FALSE(rule.feed(seconds(1), memory(200)));
-}
-
 TEST(RuleTest, AReadingThatFailedToActMayActAtTheNext) {
     auto rule = state_of("memory > 100MiB");
     EXPECT_TRUE(rule.feed(seconds(0), memory(101)));

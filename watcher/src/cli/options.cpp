@@ -19,10 +19,11 @@ constexpr std::uint64_t kMostDumps = 1'000'000;
 
 /// The command line before validation.
 struct RawOptions {
-    std::string node, config, memory, output, interval, window, distance, bytes, free, command,
-        capture, layout;
-    std::vector<std::string> rules;
+    std::string config, memory, output, interval, window, distance, bytes, free, command, capture,
+        layout;
+    std::vector<std::string> nodes, rules;
     std::optional<std::uint64_t> most, keep;
+    bool all = false;
     bool json = false;
     bool check = false;
 };
@@ -40,12 +41,15 @@ void declare(CLI::App& app, RawOptions& raw) {
     app.set_version_flag("--version", "beamdump-watch " BEAMDUMP_VERSION,
                          "Print the version, and exit");
     app.add_option(
-           "NODE", raw.node,
-           "Name of the node, rabbit@host or rabbit, or its process id;\nnot needed if only "
-           "one node runs here. With a name the node\nmay start later, and end and start "
-           "again")
+           "NODE", raw.nodes,
+           "Names of nodes, rabbit@host or rabbit, patterns such as \"rabbit@*\",\nor process ids; "
+           "not needed if only one node runs here. With a\nname the node may start later, and end "
+           "and start again")
         ->type_name("")
         ->check(nodes::node_text_error, "");
+    app.add_flag(
+        "--all", raw.all,
+        "Watch all nodes of this machine, those that start later too, also\nin containers");
     app.add_option("--memory", raw.memory,
                    "Take a dump when memory is above this for 5 s: a share of the\nlimit (90%) or "
                    "an amount (2GiB); as --rule 'memory > 90% for 5s'")
@@ -121,8 +125,12 @@ Result<void> apply(const RawOptions& raw, Config& config) {
     const auto time = [](const std::string& text, std::chrono::milliseconds& into) {
         into = program::duration_of(text).value_or(into);
     };
-    if (!raw.node.empty()) {
-        config.node = raw.node;
+    if (!raw.nodes.empty() && raw.all) {
+        return fail(ErrorCode::kUsage, "--all watches every node: give it without a NODE");
+    }
+    if (!raw.nodes.empty() || raw.all) {
+        config.nodes = raw.nodes;
+        config.all = raw.all;
     }
     if (!raw.output.empty()) {
         config.folder = raw.output;
@@ -179,7 +187,7 @@ Result<std::variant<WatchCommand, std::string>> parse_options(
     const std::vector<std::string>& arguments) {
     RawOptions raw;
     CLI::App app(
-        "Watches a running Erlang/OTP node from outside, and takes a dump when a rule says so.",
+        "Watches running Erlang/OTP nodes from outside, and takes a dump when a rule says so.",
         "beamdump-watch");
     manual::fit_help(app);
     declare(app, raw);

@@ -3,7 +3,10 @@
 #include <libdump/base/amount_text.h>
 #include <libdump/base/return_if_error.h>
 #include <libvm/nodes/node_choice.h>
+#include <libvm/nodes/running_nodes.h>
+#include <libvm/nodes/vm_finder.h>
 #include <libvm/target/process/clock.h>
+#include <libvm/target/process/proc_directory.h>
 #include <program/start.h>
 
 #include <fmt/format.h>
@@ -11,6 +14,7 @@
 #include <algorithm>
 #include <ctime>
 #include <thread>
+#include <utility>
 
 namespace beamdump::watch {
 namespace {
@@ -21,8 +25,13 @@ using std::chrono::milliseconds;
 constexpr milliseconds kLook{250};
 constexpr milliseconds kChildLook{20};
 constexpr milliseconds kNodeLook{1000};
+/// How often it is looked whether nodes have started, beside those that are watched.
+constexpr milliseconds kFinderLook{2000};
 /// A node that has just started does not have all of its tables yet.
 constexpr milliseconds kOpenAgain{2000};
+/// One that cannot be read, and one that has another name, may be another one day.
+constexpr milliseconds kFailedAgain{60'000};
+constexpr milliseconds kOtherAgain{300'000};
 
 /// Of the clock that goes on while the machine sleeps, and never back.
 milliseconds now() {
@@ -49,52 +58,70 @@ Watcher::Watcher(Config config, beam::LocateOptions how, DumpStore store, EventL
       store_(std::move(store)),
       log_(log),
       asked_(asked),
-      cancelled_(cancelled) {
-    for (const auto& rule : config_.rules) {
-        rules_.emplace_back(rule);
+      cancelled_(cancelled),
+      rules_(config_.rules) {
+    for (const auto& rule : rules_) {
+        wanted_.insert(rule.of);
+        scans_ = scans_ || facts_of(rule.of).scans;
     }
-    rules_.emplace_back(by_hand());
+    rules_.push_back(by_hand());
 }
 
-void Watcher::say(std::string_view kind, std::string sentence,
-                  std::vector<std::pair<std::string_view, std::string>> facts,
-                  const std::string& about) {
-    if (!node_.empty()) {
-        facts.insert(facts.begin(), {{"node", node_}, {"pid", std::to_string(pid_)}});
+void Watcher::say(const NodeId* node, std::string_view kind, const std::string& sentence,
+                  Facts facts, const std::string& about) {
+    if (node == nullptr) {
+        log_.write(now(), {kind, sentence, std::move(facts)}, about);
+        return;
     }
-    log_.write(now(), {kind, std::move(sentence), std::move(facts)}, about);
+    if (!node->container.empty()) {
+        facts.insert(facts.begin(), {"container", node->container});
+    }
+    facts.insert(facts.begin(), {{"node", node->name}, {"pid", std::to_string(node->pid)}});
+    log_.write(now(), {kind, sentence, std::move(facts)}, node->key() + " " + about);
 }
 
-void Watcher::sleep(milliseconds time) const {
+void Watcher::say_of(const NodeId& node, std::size_t rule, std::string_view kind,
+                     const std::string& sentence, Facts facts, const std::string& about) {
+    const auto& name = rules_[rule].name;
+    facts.insert(facts.begin(), {"rule", name});
+    say(&node, kind,
+        config_.several() ? fmt::format("{}: {}: {}", node.text(), name, sentence)
+                          : fmt::format("{}: {}", name, sentence),
+        std::move(facts), about.empty() ? name : about);
+}
+
+void Watcher::sleep_until(milliseconds time) const {
     const auto look = capture_ || !commands_.empty() ? kChildLook : kLook;
-    const auto end = now() + std::min(time, look);
+    const auto end = std::min(time, now() + look);
     for (auto left = end - now(); !cancelled_ && !asked_ && left.count() > 0; left = end - now()) {
         std::this_thread::sleep_for(left);
     }
 }
 
-std::set<Quantity> Watcher::wanted() const {
-    std::set<Quantity> wanted;
-    for (const auto& rule : config_.rules) {
-        wanted.insert(rule.of);
+milliseconds Watcher::next_reading() const {
+    auto next = milliseconds::max();
+    for (const auto& [pid, node] : nodes_) {
+        next = std::min(next, node.next);
     }
-    return wanted;
+    return next;
 }
 
 Result<NodeReader> Watcher::open_node() {
-    auto pid = nodes::pid_of(config_.node);
+    const auto wanted = config_.nodes.empty() ? std::string() : config_.nodes.front();
+    auto pid = nodes::pid_of(wanted);
     if (!pid) {
-        ASSIGN_OR_RETURN(pid, nodes::find_node(config_.node, how_));
+        ASSIGN_OR_RETURN(pid, nodes::find_node(wanted, how_));
     }
     return NodeReader::open(*pid, how_, cancelled_);
 }
 
 Result<NodeReader> Watcher::wait_for_node() {
+    const bool by_pid = !config_.nodes.empty() && nodes::pid_of(config_.nodes.front());
     std::vector<pid_t> seen;
     bool told = false;
     auto next = now();
-    for (auto again = milliseconds(0); !cancelled_; sleep(kNodeLook)) {
-        look_after_children(node_);
+    for (auto again = milliseconds(0); !cancelled_; sleep_until(next)) {
+        step();
         if (now() < next) {
             continue;
         }
@@ -115,146 +142,246 @@ Result<NodeReader> Watcher::wait_for_node() {
         const bool there = code != ErrorCode::kNotABeam && code != ErrorCode::kNotFound &&
                            code != ErrorCode::kTargetDied && code != ErrorCode::kImplausible;
         if (code == ErrorCode::kPermission || code == ErrorCode::kUnsupported ||
-            code == ErrorCode::kNoLayout || (config_.node.empty() && code == ErrorCode::kUsage) ||
-            (nodes::pid_of(config_.node) && code != ErrorCode::kImplausible)) {
+            code == ErrorCode::kNoLayout || (config_.nodes.empty() && code == ErrorCode::kUsage) ||
+            (by_pid && code != ErrorCode::kImplausible)) {
             return std::unexpected(node.error());
         }
         if (!told || there) {
-            say("waiting", fmt::format("waiting for the node: {}", node.error().message));
+            say(nullptr, "waiting", fmt::format("waiting for the node: {}", node.error().message));
             told = true;
         }
     }
     return fail(ErrorCode::kIo, "cancelled");
 }
 
-Result<void> Watcher::run() {
+Result<void> Watcher::watch_one() {
     while (!cancelled_) {
         auto node = wait_for_node();
         if (!node) {
             return cancelled_ ? Result<void>() : std::unexpected(node.error());
         }
-        node_ = node->name();
-        pid_ = node->pid();
-        for (auto& rule : rules_) {
-            rule.restart();
+        begin(std::move(*node));
+        for (; !cancelled_ && !nodes_.empty(); sleep_until(next_reading())) {
+            step();
         }
-        say("watching", fmt::format("watching {} (process {}) with {}", node_, pid_,
-                                    counted(config_.rules.size(), "rule")));
-        RETURN_IF_ERROR(watch(*node));
-        if (!cancelled_) {
-            say("ended", fmt::format("{} (process {}) has ended", node_, pid_));
-            if (nodes::pid_of(config_.node)) {
-                break;
-            }
+        if (!config_.nodes.empty() && nodes::pid_of(config_.nodes.front())) {
+            break;
         }
-    }
-    while (!cancelled_ && (capture_ || !commands_.empty())) {
-        look_after_children(node_);
-        sleep(kLook);
     }
     return {};
 }
 
-Result<void> Watcher::watch(NodeReader& node) {
-    const bool scans = std::ranges::any_of(
-        config_.rules, [](const Rule& rule) { return facts_of(rule.of).scans; });
+Result<void> Watcher::watch_several() {
+    const bool only_pids =
+        !config_.all && std::ranges::all_of(config_.nodes, [](const std::string& wanted) {
+            return nodes::pid_of(wanted).has_value();
+        });
+    RETURN_IF_ERROR(target::check_proc());
+    nodes::VmFinder finder;
+    bool told = false;
     auto next = now();
-    auto next_scan = next;
-    Measurements scanned;
-    for (; !cancelled_; sleep(std::max(milliseconds(0), next - now()))) {
-        look_after_children(node.name());
-        if (asked_.exchange(false)) {
-            act(node, rules_.size() - 1, "asked for by a signal");
-        }
+    for (; !cancelled_; sleep_until(std::min(next, next_reading()))) {
+        step();
         if (now() < next) {
             continue;
         }
-        auto read = node.read(wanted());
-        if (read && scans && now() >= next_scan) {
-            auto found = node.scan(cancelled_);
-            if (!found && !cancelled_) {
-                read = std::unexpected(found.error());
-            }
-            scanned = found.value_or(Measurements());
-            next_scan = now() + config_.scan_interval;
-        }
-        if (!read) {
-            if (read.error().code == ErrorCode::kTargetDied) {
-                return {};
-            }
-            // What changes while it is read is read again.
-            say("unreadable", read.error().message);
-            next = now() + config_.interval;
+        const auto vms = finder.look();
+        next = now() + (look_for_nodes(vms) ? milliseconds(0) : kFinderLook);
+        const bool comes = std::ranges::any_of(
+            vms, [&](pid_t pid) { return !only_pids || config_.means("", pid); });
+        if (!nodes_.empty() || comes) {
             continue;
         }
-        read->insert(scanned.begin(), scanned.end());
-        for (std::size_t at = 0; at + 1 < rules_.size(); ++at) {
-            if (const auto reason = rules_[at].feed(now(), *read)) {
-                act(node, at, *reason);
-            }
+        if (only_pids) {
+            break;
         }
-        next += config_.interval;
-        if (next < now()) {
-            next = now() + config_.interval;
+        if (!std::exchange(told, true)) {
+            say(nullptr, "waiting", "waiting for nodes: no Erlang VM (beam.smp) runs here");
         }
     }
     return {};
 }
 
-void Watcher::act(NodeReader& node, std::size_t rule, const std::string& reason) {
-    const auto& what = rules_[rule].rule();
-    if (!what.dump) {
-        say("fired", fmt::format("{}: {}", what.name, reason),
-            {{"rule", what.name}, {"reason", reason}}, what.name);
-        run_command(rule, "", reason);
+bool Watcher::look_for_nodes(const std::vector<pid_t>& vms) {
+    std::erase_if(candidates_, [&](const auto& candidate) {
+        return std::ranges::find(vms, candidate.first) == vms.end();
+    });
+    for (const auto pid : vms) {
+        if (nodes_.contains(pid)) {
+            continue;
+        }
+        auto& candidate = candidates_[pid];
+        if (now() >= candidate.again) {
+            open_candidate(pid, candidate);
+            return true;
+        }
+    }
+    return false;
+}
+
+void Watcher::open_candidate(pid_t pid, Candidate& candidate) {
+    auto reader = NodeReader::open(pid, how_, cancelled_);
+    if (reader && config_.means(reader->id().name, pid)) {
+        candidates_.erase(pid);
+        begin(std::move(*reader));
+        return;
+    }
+    if (reader) {
+        candidate.again = now() + kOtherAgain;
+        return;
+    }
+    ++candidate.failed;
+    candidate.again = now() + std::min(kOpenAgain * candidate.failed, kFailedAgain);
+    // A node that starts cannot be read at first.
+    if (candidate.failed > 1 && reader.error().code != ErrorCode::kTargetDied && !cancelled_) {
+        say(nullptr, "unwatched",
+            fmt::format("process {} is not watched: {}", pid, reader.error().message),
+            {{"pid", std::to_string(pid)}}, std::to_string(pid));
+    }
+}
+
+Watcher::Watched& Watcher::add(NodeReader reader) {
+    const auto pid = reader.id().pid;
+    Watched node{.reader = std::move(reader), .rules = {}, .next = now(), .next_scan = now()};
+    for (const auto& rule : rules_) {
+        node.rules.emplace_back(rule);
+    }
+    return nodes_.insert_or_assign(pid, std::move(node)).first->second;
+}
+
+void Watcher::begin(NodeReader reader) {
+    const auto id = add(std::move(reader)).reader.id();
+    say(&id, "watching",
+        fmt::format("watching {} (process {}) with {}", id.text(), id.pid,
+                    counted(config_.rules.size(), "rule")));
+}
+
+Result<void> Watcher::run() {
+    RETURN_IF_ERROR(config_.several() ? watch_several() : watch_one());
+    while (!cancelled_ && (capture_ || !commands_.empty())) {
+        look_after_children();
+        sleep_until(now() + kLook);
+    }
+    return {};
+}
+
+void Watcher::step() {
+    look_after_children();
+    if (asked_.exchange(false)) {
+        if (nodes_.empty()) {
+            say(nullptr, "refused", "no dump by a signal: no node is watched now");
+        }
+        for (auto& [pid, node] : nodes_) {
+            node.asked = true;
+        }
+    }
+    for (auto at = nodes_.begin(); at != nodes_.end() && !cancelled_;) {
+        if (step(at->second)) {
+            ++at;
+            continue;
+        }
+        const auto id = at->second.reader.id();
+        say(&id, "ended", fmt::format("{} (process {}) has ended", id.text(), id.pid));
+        at = nodes_.erase(at);
+    }
+}
+
+Result<Measurements> Watcher::read(Watched& node) {
+    ASSIGN_OR_RETURN(auto read, node.reader.read(wanted_));
+    if (scans_ && now() >= node.next_scan) {
+        auto found = node.reader.scan(cancelled_);
+        node.next_scan = now() + config_.scan_interval;
+        node.scanned = found.value_or(Measurements());
+        if (!found && !cancelled_) {
+            return std::unexpected(found.error());
+        }
+    }
+    read.insert(node.scanned.begin(), node.scanned.end());
+    return read;
+}
+
+bool Watcher::step(Watched& node) {
+    if (node.asked && !capture_) {
+        node.asked = false;
+        act(node, rules_.size() - 1, "asked for by a signal");
+    }
+    if (now() < node.next) {
+        return true;
+    }
+    const auto found = read(node);
+    node.next += config_.interval;
+    if (node.next < now()) {
+        node.next = now() + config_.interval;
+    }
+    if (!found) {
+        if (found.error().code == ErrorCode::kTargetDied) {
+            return false;
+        }
+        // What changes while it is read is read again.
+        say(&node.reader.id(), "unreadable", found.error().message);
+        return true;
+    }
+    for (std::size_t at = 0; at < config_.rules.size(); ++at) {
+        if (const auto reason = node.rules[at].feed(now(), *found)) {
+            act(node, at, *reason);
+        }
+    }
+    return true;
+}
+
+void Watcher::act(Watched& node, std::size_t rule, const std::string& reason) {
+    if (!rules_[rule].dump) {
+        say_of(node.reader.id(), rule, "fired", reason, {{"reason", reason}});
+        run_command(node.reader.id(), rule, "", reason);
         return;
     }
     if (capture_) {
         // It may act when that one is done.
-        rules_[rule].retry();
+        node.rules[rule].retry();
         return;
     }
     start_capture(node, rule, reason);
 }
 
-void Watcher::start_capture(NodeReader& node, std::size_t rule, const std::string& reason) {
-    const auto& what = rules_[rule].rule();
+void Watcher::start_capture(Watched& node, std::size_t rule, const std::string& reason) {
+    const auto& what = rules_[rule];
+    const auto& id = node.reader.id();
     const auto begun = now();
-    const auto room = store_.admit(node.name(), what.name, begun, wall_clock());
+    const auto room = store_.admit(id.key(), what.name, begun, wall_clock());
     tell_removed();
     if (!room) {
-        say("refused", fmt::format("{}: {}; no dump: {}", what.name, reason, room.error().message),
-            {{"rule", what.name}, {"reason", reason}, {"why", room.error().message}}, what.name);
-        rules_[rule].retry();
+        say_of(id, rule, "refused", fmt::format("{}; no dump: {}", reason, room.error().message),
+               {{"reason", reason}, {"why", room.error().message}});
+        node.rules[rule].retry();
         return;
     }
     std::vector<std::string> command{sibling("beamdump-capture").string(),
                                      "-o",
                                      room->path.string(),
+                                     "--no-cache",
                                      "--max-size",
                                      std::to_string(room->most_bytes),
                                      "--reason",
                                      fmt::format("{}: {}", what.name, reason)};
     command.insert(command.end(), config_.capture.begin(), config_.capture.end());
     command.insert(command.end(), what.capture.begin(), what.capture.end());
-    command.push_back(std::to_string(node.pid()));
+    command.push_back(std::to_string(id.pid));
     auto child = Child::start(command, {});
     if (!child) {
-        store_.withdraw(node.name());
-        say("failed", fmt::format("{}: {}; no dump: {}", what.name, reason, child.error().message),
-            {{"rule", what.name}, {"reason", reason}, {"why", child.error().message}}, what.name);
+        store_.withdraw(id.key());
+        say_of(id, rule, "failed", fmt::format("{}; no dump: {}", reason, child.error().message),
+               {{"reason", reason}, {"why", child.error().message}});
         return;
     }
-    say("fired", fmt::format("{}: {}; taking a dump", what.name, reason),
-        {{"rule", what.name}, {"reason", reason}}, what.name);
-    capture_.emplace(std::move(*child), rule, room->path, reason, begun);
+    say_of(id, rule, "fired", fmt::format("{}; taking a dump", reason), {{"reason", reason}});
+    capture_.emplace(std::move(*child), id, rule, room->path, reason, begun);
 }
 
-void Watcher::look_after_children(const std::string& node) {
+void Watcher::look_after_children() {
     if (capture_) {
         if (const auto status = capture_->child.ended()) {
             if (!std::filesystem::exists(capture_->file)) {
-                store_.withdraw(node);
+                store_.withdraw(capture_->node.key());
             }
             end_capture(*status);
         }
@@ -262,7 +389,8 @@ void Watcher::look_after_children(const std::string& node) {
     std::erase_if(commands_, [this](Child& command) {
         const auto status = command.ended();
         if (status && *status != 0) {
-            say("command_failed", fmt::format("a rule's command ended with status {}", *status));
+            say(nullptr, "command_failed",
+                fmt::format("a rule's command ended with status {}", *status));
         }
         return status.has_value();
     });
@@ -271,68 +399,84 @@ void Watcher::look_after_children(const std::string& node) {
 void Watcher::end_capture(int status) {
     const auto done = std::move(*capture_);
     capture_.reset();
-    const auto& name = rules_[done.rule].rule().name;
     std::error_code error;
     const auto bytes = std::filesystem::file_size(done.file, error);
     if (error) {
-        say("failed",
-            fmt::format("{}: the capture ended with status {} and left no dump", name, status),
-            {{"rule", name}, {"status", std::to_string(status)}}, name);
+        say_of(done.node, done.rule, "failed",
+               fmt::format("the capture ended with status {} and left no dump", status),
+               {{"status", std::to_string(status)}});
         return;
     }
     const auto seconds = std::chrono::duration<double>(now() - done.begun).count();
-    say("captured",
-        fmt::format("{}: {} written to {} in {:.1f} s{}", name, bytes_text(bytes),
-                    done.file.string(), seconds,
-                    status == program::kIncomplete ? ", incomplete" : ""),
-        {{"rule", name},
-         {"reason", done.reason},
-         {"file", done.file.string()},
-         {"bytes", std::to_string(bytes)},
-         {"status", std::to_string(status)}},
-        done.file.string());
+    say_of(done.node, done.rule, "captured",
+           fmt::format("{} written to {} in {:.1f} s{}", bytes_text(bytes), done.file.string(),
+                       seconds, status == program::kIncomplete ? ", incomplete" : ""),
+           {{"reason", done.reason},
+            {"file", done.file.string()},
+            {"bytes", std::to_string(bytes)},
+            {"status", std::to_string(status)}},
+           done.file.string());
     if (const auto pruned = store_.prune(); !pruned) {
-        say("unpruned", pruned.error().message);
+        say(nullptr, "unpruned", pruned.error().message);
     }
     tell_removed();
-    run_command(done.rule, done.file.string(), done.reason);
+    run_command(done.node, done.rule, done.file.string(), done.reason);
 }
 
 void Watcher::tell_removed() {
     for (const auto& file : store_.removed()) {
-        say("removed", fmt::format("removed {}, to keep the limits", file.string()),
+        say(nullptr, "removed", fmt::format("removed {}, to keep the limits", file.string()),
             {{"file", file.string()}}, file.string());
     }
 }
 
-void Watcher::run_command(std::size_t rule, const std::string& file, const std::string& reason) {
-    const auto& what = rules_[rule].rule();
+void Watcher::run_command(const NodeId& node, std::size_t rule, const std::string& file,
+                          const std::string& reason) {
+    const auto& what = rules_[rule];
     if (!what.command) {
         return;
     }
-    auto child =
-        Child::start({"/bin/sh", "-c", *what.command}, {{"BEAMDUMP_FILE", file},
-                                                        {"BEAMDUMP_REASON", reason},
-                                                        {"BEAMDUMP_RULE", what.name},
-                                                        {"BEAMDUMP_NODE", node_},
-                                                        {"BEAMDUMP_PID", std::to_string(pid_)}});
+    auto child = Child::start({"/bin/sh", "-c", *what.command},
+                              {{"BEAMDUMP_FILE", file},
+                               {"BEAMDUMP_REASON", reason},
+                               {"BEAMDUMP_RULE", what.name},
+                               {"BEAMDUMP_NODE", node.name},
+                               {"BEAMDUMP_CONTAINER", node.container},
+                               {"BEAMDUMP_PID", std::to_string(node.pid)}});
     if (child) {
         commands_.push_back(std::move(*child));
     } else {
-        say("command_failed", child.error().message);
+        say(&node, "command_failed", child.error().message);
     }
 }
 
 Result<std::vector<std::string>> Watcher::check() {
-    ASSIGN_OR_RETURN(auto node, open_node());
-    ASSIGN_OR_RETURN(auto read, node.read(wanted()));
-    ASSIGN_OR_RETURN(const auto scanned, node.scan(cancelled_));
-    read.insert(scanned.begin(), scanned.end());
-    std::vector<std::string> lines{fmt::format("{} (process {})", node.name(), node.pid())};
-    for (std::size_t at = 0; at + 1 < rules_.size(); ++at) {
-        const auto& rule = rules_[at].rule();
-        lines.push_back(fmt::format("{}: {} is {}", rule.name, facts_of(rule.of).subject,
-                                    rules_[at].seen(read)));
+    std::vector<std::string> lines;
+    if (config_.several()) {
+        ASSIGN_OR_RETURN(const auto vms, nodes::running_vms());
+        for (const auto pid : vms) {
+            auto reader = NodeReader::open(pid, how_, cancelled_);
+            if (!reader) {
+                lines.push_back(
+                    fmt::format("process {} cannot be read: {}", pid, reader.error().message));
+            } else if (config_.means(reader->id().name, pid)) {
+                add(std::move(*reader));
+            }
+        }
+    } else {
+        ASSIGN_OR_RETURN(auto reader, open_node());
+        add(std::move(reader));
+    }
+    for (auto& [pid, node] : nodes_) {
+        ASSIGN_OR_RETURN(auto read, node.reader.read(wanted_));
+        ASSIGN_OR_RETURN(const auto scanned, node.reader.scan(cancelled_));
+        read.insert(scanned.begin(), scanned.end());
+        lines.push_back(fmt::format("{} (process {})", node.reader.id().text(), pid));
+        for (std::size_t at = 0; at < config_.rules.size(); ++at) {
+            lines.push_back(fmt::format("{}: {} is {}", rules_[at].name,
+                                        facts_of(rules_[at].of).subject,
+                                        node.rules[at].seen(read)));
+        }
     }
     return lines;
 }

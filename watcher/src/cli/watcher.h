@@ -7,7 +7,8 @@
 #include "rules/config.h"
 
 #include <atomic>
-#include <functional>
+#include <chrono>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -15,45 +16,74 @@
 
 namespace beamdump::watch {
 
-/// Watches one node: reads it, asks the rules, takes dumps within the limits. Goes on when the node
+/// Watches nodes: reads them, asks the rules, takes dumps within the limits. Goes on when a node
 /// ends, until one of that name runs again.
 class Watcher {
   public:
-    /// `asked`: set by a signal: a dump is wanted now.
+    /// `asked`: set by a signal: a dump of each node is wanted now.
     Watcher(Config config, beam::LocateOptions how, DumpStore store, EventLog& log,
             std::atomic<bool>& asked, const std::atomic<bool>& cancelled);
 
-    /// Until it is cancelled, or the node ends and was named by its process id.
+    /// Until it is cancelled, or the nodes end and were named by their process ids.
     Result<void> run();
 
     /// What each rule sees now, a line each; takes no dump.
     Result<std::vector<std::string>> check();
 
   private:
+    /// A node, with what its rules have seen.
+    struct Watched {
+        NodeReader reader;
+        std::vector<RuleState> rules;  // as rules_
+        std::chrono::milliseconds next{}, next_scan{};
+        Measurements scanned{};
+        bool asked = false;  // for a dump
+    };
+    /// A process that runs a VM and is not watched, or not yet.
+    struct Candidate {
+        std::chrono::milliseconds again{};  // when it is looked at again
+        int failed = 0;
+    };
     /// A dump under way.
     struct Capture {
         Child child;
+        NodeId node;
         std::size_t rule = 0;
         std::filesystem::path file;
         std::string reason;
         std::chrono::milliseconds begun{};
     };
+    using Facts = std::vector<std::pair<std::string_view, std::string>>;
 
-    [[nodiscard]] std::set<Quantity> wanted() const;
     Result<NodeReader> open_node();
     Result<NodeReader> wait_for_node();
-    /// Until the node ends.
-    Result<void> watch(NodeReader& node);
-    void act(NodeReader& node, std::size_t rule, const std::string& reason);
-    void start_capture(NodeReader& node, std::size_t rule, const std::string& reason);
-    void look_after_children(const std::string& node);
+    Result<void> watch_one();
+    Result<void> watch_several();
+    /// Opens at most one node that is not watched yet; whether there was one.
+    bool look_for_nodes(const std::vector<pid_t>& vms);
+    void open_candidate(pid_t pid, Candidate& candidate);
+    Watched& add(NodeReader reader);
+    void begin(NodeReader reader);
+    /// Reads the nodes that are due; those that have ended go.
+    void step();
+    /// False: it has ended.
+    bool step(Watched& node);
+    Result<Measurements> read(Watched& node);
+    void act(Watched& node, std::size_t rule, const std::string& reason);
+    void start_capture(Watched& node, std::size_t rule, const std::string& reason);
+    void look_after_children();
     void end_capture(int status);
-    void run_command(std::size_t rule, const std::string& file, const std::string& reason);
+    void run_command(const NodeId& node, std::size_t rule, const std::string& file,
+                     const std::string& reason);
     void tell_removed();
-    void say(std::string_view kind, std::string sentence,
-             std::vector<std::pair<std::string_view, std::string>> facts = {},
-             const std::string& about = "");
-    void sleep(std::chrono::milliseconds time) const;
+    void say(const NodeId* node, std::string_view kind, const std::string& sentence,
+             Facts facts = {}, const std::string& about = "");
+    /// Of a rule: its name, before the sentence too. `about`: the rule's name where it is empty.
+    void say_of(const NodeId& node, std::size_t rule, std::string_view kind,
+                const std::string& sentence, Facts facts, const std::string& about = "");
+    /// Until the next reading or look, or a little: signals and children are looked after.
+    void sleep_until(std::chrono::milliseconds time) const;
+    [[nodiscard]] std::chrono::milliseconds next_reading() const;
 
     Config config_;
     beam::LocateOptions how_;
@@ -61,11 +91,13 @@ class Watcher {
     EventLog& log_;
     std::atomic<bool>& asked_;
     const std::atomic<bool>& cancelled_;
-    std::vector<RuleState> rules_;  // the last one: by a signal
+    std::vector<Rule> rules_;  // the last one: by a signal
+    std::set<Quantity> wanted_;
+    bool scans_ = false;
+    std::map<pid_t, Watched> nodes_;
+    std::map<pid_t, Candidate> candidates_;
     std::optional<Capture> capture_;
     std::vector<Child> commands_;
-    std::string node_;  // its name, once known
-    pid_t pid_ = 0;
 };
 
 }  // namespace beamdump::watch

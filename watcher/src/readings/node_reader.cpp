@@ -35,7 +35,7 @@ constexpr std::array<std::pair<std::string_view, Quantity>, 6> kCategories{
 }  // namespace
 
 NodeReader::NodeReader(pid_t pid, std::unique_ptr<beam::Vm> vm, sampler::CountsReader counts)
-    : pid_(pid),
+    : id_{.name = {}, .pid = pid, .container = container_of(pid)},
       files_(std::make_shared<target::KeptFiles>()),
       resident_file_(fmt::format("/proc/{}/statm", pid)),
       vm_(std::move(vm)),
@@ -52,7 +52,7 @@ Result<NodeReader> NodeReader::open(pid_t pid, const beam::LocateOptions& how,
     if (!reader.files_->read(reader.resident_file_)) {
         return reader.has_ended();
     }
-    ASSIGN_OR_RETURN(reader.name_, nodes::node_name(*reader.vm_));
+    ASSIGN_OR_RETURN(reader.id_.name, nodes::node_name(*reader.vm_));
     reader.machine_bytes_ =
         1024 * static_cast<double>(target::listed_number(
                                        reader.files_->read(kMachineMemory).value_or(""), "MemTotal")
@@ -64,12 +64,12 @@ Result<NodeReader> NodeReader::open(pid_t pid, const beam::LocateOptions& how,
 }
 
 std::unexpected<Error> NodeReader::has_ended() const {
-    return fail(ErrorCode::kTargetDied, fmt::format("process {} has ended", pid_));
+    return fail(ErrorCode::kTargetDied, fmt::format("process {} has ended", id_.pid));
 }
 
 void NodeReader::read_limits(const std::set<Quantity>& wanted, Measurements& into) {
     if (!room_ || !room_->holds()) {
-        auto found = target::HeadRoom::kept(pid_, files_);
+        auto found = target::HeadRoom::kept(id_.pid, files_);
         room_ = found ? std::optional(std::move(*found)) : std::nullopt;
     }
     if (wanted.contains(Quantity::kLimitReached)) {

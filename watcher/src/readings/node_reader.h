@@ -1,5 +1,6 @@
 #pragma once
 
+#include "readings/node_id.h"
 #include "rules/quantity.h"
 
 #include <libsample/counts/process_counts.h>
@@ -21,9 +22,7 @@ class NodeReader {
     static Result<NodeReader> open(pid_t pid, const beam::LocateOptions& how,
                                    const std::atomic<bool>& cancelled);
 
-    [[nodiscard]] pid_t pid() const { return pid_; }
-    /// "rabbit@host".
-    [[nodiscard]] const std::string& name() const { return name_; }
+    [[nodiscard]] const NodeId& id() const { return id_; }
 
     /// Those of the quantities that need no look at each process: allocators' counters, tables'
     /// counts, run queues, files of /proc and the cgroup. The time does not grow with the number of
@@ -40,13 +39,12 @@ class NodeReader {
     void read_memory(Measurements& into);
     void read_counts(const std::set<Quantity>& wanted, Measurements& into);
 
-    pid_t pid_;
+    NodeId id_;
     std::shared_ptr<target::KeptFiles> files_;
     std::string resident_file_;
     std::optional<target::HeadRoom> room_;
     std::unique_ptr<beam::Vm> vm_;
     sampler::CountsReader counts_;
-    std::string name_;
     double machine_bytes_ = 0;
     std::optional<std::uint64_t> atom_limit_;
 };

@@ -3,6 +3,7 @@
 #include <libdump/base/byte_amount.h>
 #include <libdump/base/return_if_error.h>
 #include <libdump/base/system_error.h>
+#include <libvm/nodes/node_choice.h>
 #include <program/command_line.h>
 
 #include <fmt/format.h>
@@ -68,6 +69,14 @@ class Table {
             return error(*found, fmt::format("{} is a whole number from 1 on", key));
         }
         into = found == nullptr ? into : static_cast<std::uint64_t>(found->as_integer());
+        return {};
+    }
+    Result<void> flag(const std::string& key, bool& into) {
+        const auto* const found = find(key);
+        if (found != nullptr && !found->is_boolean()) {
+            return error(*found, fmt::format("{} is true or false", key));
+        }
+        into = found == nullptr ? into : found->as_boolean();
         return {};
     }
     Result<void> texts(const std::string& key, std::vector<std::string>& into) {
@@ -194,12 +203,7 @@ Result<Rule> read_rule(Table table) {
                                    rule.command = text;
                                    return true;
                                }));
-    if (const auto* const dump = table.find("dump")) {
-        if (!dump->is_boolean()) {
-            return table.error(*dump, "dump is true or false");
-        }
-        rule.dump = dump->as_boolean();
-    }
+    RETURN_IF_ERROR(table.flag("dump", rule.dump));
     RETURN_IF_ERROR(table.end());
     return rule;
 }
@@ -208,9 +212,14 @@ Result<Config> read_tables(const toml::value& root, const std::string& name) {
     Config config;
     Table table(root, name, "the file");
     RETURN_IF_ERROR(table.text("node", "\"rabbit@host\"", [&config](const std::string& text) {
-        config.node = text;
+        config.nodes.push_back(text);
         return true;
     }));
+    RETURN_IF_ERROR(table.texts("nodes", config.nodes));
+    RETURN_IF_ERROR(table.flag("all", config.all));
+    if (config.all && !config.nodes.empty()) {
+        return table.error(root.at("all"), "all = true stands without node and nodes");
+    }
     RETURN_IF_ERROR(table.duration("interval", config.interval));
     RETURN_IF_ERROR(table.duration("scan_interval", config.scan_interval));
     RETURN_IF_ERROR(
@@ -270,6 +279,16 @@ std::string_view next_word(std::string_view& text) {
 }
 
 }  // namespace
+
+bool Config::several() const {
+    return all || nodes.size() > 1 || std::ranges::any_of(nodes, beamdump::nodes::is_pattern);
+}
+
+bool Config::means(const std::string& name, pid_t pid) const {
+    return all || std::ranges::any_of(nodes, [&](const std::string& wanted) {
+               return beamdump::nodes::means_node(wanted, name, pid);
+           });
+}
 
 Result<Config> parse_config(std::string_view text, const std::string& name) try {
     std::istringstream stream{std::string(text)};

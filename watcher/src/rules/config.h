@@ -9,13 +9,16 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <sys/types.h>
 #include <vector>
 
 namespace beamdump::watch {
 
 /// What a watcher does.
 struct Config {
-    std::string node{};  ///< as on a command line; empty: the only one that runs
+    /// As on a command line: names, patterns, process ids; empty: the only one that runs.
+    std::vector<std::string> nodes{};
+    bool all = false;  ///< every node of this machine
     std::chrono::milliseconds interval{1000};
     /// Between two readings of every process, for the quantities that need them.
     std::chrono::milliseconds scan_interval{10'000};
@@ -23,6 +26,11 @@ struct Config {
     Limits limits{};
     std::vector<std::string> capture{};  ///< options of every capture, before the rule's
     std::vector<Rule> rules{};
+
+    /// Whether several nodes may be watched.
+    [[nodiscard]] bool several() const;
+    /// Whether this is one of them.
+    [[nodiscard]] bool means(const std::string& name, pid_t pid) const;
 };
 
 /// Reads a file in TOML (docs/watch.md). `name`: for errors. kUsage: with the line and what is

@@ -120,12 +120,6 @@ std::optional<std::string> RuleState::feed(milliseconds now, const Measurements&
     return text;
 }
 
-void RuleState::restart() {
-    samples_.clear();
-    since_.reset();
-    armed_ = true;
-}
-
 std::string RuleState::seen(const Measurements& read) const {
     const auto found = read.find(rule_.of);
     if (found == read.end()) {

@@ -45,8 +45,6 @@ class RuleState {
     /// 91% of the machine's memory (...) for 10 s". A quantity that is absent keeps a rule from
     /// holding. Acts once, until the value was below the threshold for acting again.
     std::optional<std::string> feed(std::chrono::milliseconds now, const Measurements& read);
-    /// The node began anew: forgets what it has seen.
-    void restart();
     /// The rule acted but nothing came of it (a limit): it may act again at the next reading.
     void retry() { armed_ = true; }
 

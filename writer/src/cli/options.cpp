@@ -171,6 +171,10 @@ void declare(CLI::App& app, RawOptions& raw) {
                    "Take at most SIZE (24M) of memory, 12M or more; with little,\none thread and "
                    "level 1 (also chosen if little is left)")
         ->type_name("SIZE");
+    app.add_flag(
+        "--no-cache", raw.options.no_cache,
+        "Write the dump to the disk at once, and keep none of it in\nthe page cache, which "
+        "counts as this container's memory");
     app.add_option("--layout", raw.layout,
                    "A layout to use for any release, or a folder of\nlayouts to use instead of the "
                    "built-in ones")

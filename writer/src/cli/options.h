@@ -32,6 +32,7 @@ struct Options {
     bool effort_given = false;  ///< by --level or --threads
     /// What this program may take at most: as given, or by plan_memory().
     std::optional<std::uint64_t> memory;
+    bool no_cache = false;    ///< the dump's pages leave the page cache as they are written
     bool small = false;       ///< by plan_memory(): the form that takes least
     std::string memory_plan;  ///< by plan_memory(), for a sentence: "at most 12.0 MiB, ..."
 };

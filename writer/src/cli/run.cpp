@@ -33,10 +33,11 @@ Result<DumpWriter> make_writer(const Options& options, const program::Streams& s
         return DumpWriter::create(streams.watched(descriptor_sink(streams.out_descriptor)),
                                   options.writer);
     }
-    ASSIGN_OR_RETURN(
-        auto sink, open_file_sink(options.output, {.force = options.force,
-                                                   .pages = options.small ? WrittenPages::kDropped
-                                                                          : WrittenPages::kStay}));
+    const auto pages = options.small      ? WrittenPages::kDropped
+                       : options.no_cache ? WrittenPages::kDroppedOnDisk
+                                          : WrittenPages::kStay;
+    ASSIGN_OR_RETURN(auto sink,
+                     open_file_sink(options.output, {.force = options.force, .pages = pages}));
     return DumpWriter::create(streams.watched(std::move(sink)), options.writer);
 }
 

@@ -76,5 +76,19 @@ TEST_F(NodeChoice, ALongListIsCut) {
     EXPECT_THAT(refused(""), AllOf(HasSubstr("119 (n@h), 5 more")));
 }
 
+TEST(MeansNode, ByNamePatternOrPid) {
+    EXPECT_TRUE(means_node("rabbit@*", "rabbit@host", 7));
+    EXPECT_TRUE(means_node("rabbit?", "rabbit2@host", 7));
+    EXPECT_TRUE(means_node("rabbit", "rabbit@host", 7));
+    EXPECT_TRUE(means_node("7", "rabbit@host", 7));
+    EXPECT_FALSE(means_node("rabbit@*", "mongoose@host", 7));
+    EXPECT_FALSE(means_node("rabbit", "rabbit2@host", 7));
+    EXPECT_FALSE(means_node("8", "rabbit@host", 7));
+    EXPECT_FALSE(means_node("*", "nonode@nohost", 7));
+    EXPECT_TRUE(means_node("nonode@*", "nonode@nohost", 7));
+    EXPECT_TRUE(is_pattern("rabbit@*"));
+    EXPECT_FALSE(is_pattern("rabbit@host"));
+}
+
 }  // namespace
 }  // namespace beamdump::nodes
