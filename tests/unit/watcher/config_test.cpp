@@ -78,11 +78,30 @@ dump = false
     EXPECT_EQ(config->rules[2].above.number, 100'000);
 }
 
+TEST(ConfigTest, CrashDumps) {
+    const auto config = parse_config(R"(
+[crash_dumps]
+take = "redact"
+policy = "text"
+remove = true
+command = "true"
+[[rule]]
+of = "atoms"
+above = "90%"
+)",
+                                     "w");
+    ASSERT_TRUE(config) << config.error().message;
+    EXPECT_EQ(config->crash_dumps.take, CrashDumps::Take::kRedact);
+    EXPECT_EQ(config->crash_dumps.policy, "text");
+    EXPECT_TRUE(config->crash_dumps.remove);
+    EXPECT_EQ(config->crash_dumps.command, "true");
+}
+
 TEST(ConfigTest, WhatIsWrongIsToldWithItsLineAndWhatIsAllowed) {
     const std::pair<std::string_view, std::string_view> wrong[] = {
         {"interval = \"soon\"\n", "w:1: interval is \"soon\", such as \"10s\""},
         {"\n\nfolders = \"x\"\n",
-         "w:3: the file has no key \"folders\"; it has all, capture, folder"},
+         "w:3: the file has no key \"folders\"; it has all, capture, crash_dumps, folder"},
         {"[limits]\nkeep = 0\n", "w:2: keep is a whole number from 1 on"},
         {"[limits]\nbytes = \"many\"\n", "w:2: bytes is \"many\", such as \"20GiB\""},
         {"limits = 3\n", "w:1: limits is a table"},
@@ -100,6 +119,7 @@ TEST(ConfigTest, WhatIsWrongIsToldWithItsLineAndWhatIsAllowed) {
         {"[[rule]]\nof = \"memory\"\nabove = \"90%\"\ncapture = \"--top\"\n",
          "w:4: capture is a list of texts"},
         {"[[rule]]\nof = \"memory\"\nabove = \"90%\"\ndump = 1\n", "w:4: dump is true or false"},
+        {"[crash_dumps]\ntake = \"keep\"\n", "w:2: take is \"keep\", such as \"convert\""},
         {"node = \"a\"\nall = true\n", "w:2: all = true stands without node and nodes"},
         {"[[rule]]\nof = \"memory\"\nabove = \"90%\"\n[[rule]]\nof = \"memory\"\nabove = \"95%\"\n",
          "two rules are named \"memory\""},

@@ -20,7 +20,7 @@ constexpr std::uint64_t kMostDumps = 1'000'000;
 /// The command line before validation.
 struct RawOptions {
     std::string config, memory, output, interval, window, distance, bytes, free, command, capture,
-        layout;
+        crash_dumps, layout;
     std::vector<std::string> nodes, rules;
     std::optional<std::uint64_t> most, keep;
     bool all = false;
@@ -95,6 +95,17 @@ void declare(CLI::App& app, RawOptions& raw) {
                    "A command for the shell after each dump, with BEAMDUMP_FILE,\nBEAMDUMP_REASON, "
                    "BEAMDUMP_RULE, BEAMDUMP_NODE and BEAMDUMP_PID")
         ->type_name("COMMAND");
+    app.add_option("--crash-dumps", raw.crash_dumps,
+                   "What is done with a crash dump that a node writes: convert (to a\ndump in the "
+                   "folder, the default), redact (the same, without the\nvalues) or ignore")
+        ->type_name("HOW")
+        ->check(
+            [](const std::string& text) {
+                return crash_dumps_named(text)
+                           ? std::string()
+                           : fmt::format("\"{}\" is not convert, redact or ignore", text);
+            },
+            "");
     app.add_flag("--check", raw.check, "Show what each rule sees now, and end");
     app.add_flag("--json", raw.json, "Write events as JSON, a line each");
     app.add_option("--layout", raw.layout,
@@ -147,6 +158,7 @@ Result<void> apply(const RawOptions& raw, Config& config) {
     for (auto& word : words_of(raw.capture)) {
         config.capture.push_back(std::move(word));
     }
+    config.crash_dumps.take = crash_dumps_named(raw.crash_dumps).value_or(config.crash_dumps.take);
     auto texts = raw.rules;
     if (!raw.memory.empty()) {
         texts.push_back(fmt::format("memory > {} for 5s", raw.memory));
@@ -168,6 +180,7 @@ Result<void> apply(const RawOptions& raw, Config& config) {
         for (auto& rule : config.rules) {
             rule.command = rule.command.value_or(raw.command);
         }
+        config.crash_dumps.command = config.crash_dumps.command.value_or(raw.command);
     }
     return {};
 }

@@ -42,12 +42,15 @@ std::chrono::sys_seconds wall_clock() {
     return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
 }
 
-/// The rule of a dump that a signal asks for.
-Rule by_hand() {
+/// What a dump that no rule asks for goes by.
+Rule named(std::string name) {
     Rule rule;
-    rule.name = "by_hand";
+    rule.name = std::move(name);
     return rule;
 }
+
+/// Memory for the conversion of a crash dump; what does not fit goes to temporary files.
+constexpr auto kConversionMemory = "256MiB";
 
 }  // namespace
 
@@ -64,7 +67,9 @@ Watcher::Watcher(Config config, beam::LocateOptions how, DumpStore store, EventL
         wanted_.insert(rule.of);
         scans_ = scans_ || facts_of(rule.of).scans;
     }
-    rules_.push_back(by_hand());
+    rules_.push_back(named("crash_dump"));
+    rules_.back().command = config_.crash_dumps.command;
+    rules_.push_back(named("by_hand"));
 }
 
 void Watcher::say(const NodeId* node, std::string_view kind, const std::string& sentence,
@@ -250,6 +255,7 @@ Watcher::Watched& Watcher::add(NodeReader reader) {
 }
 
 void Watcher::begin(NodeReader reader) {
+    watch_for_crash_dump(reader);
     const auto id = add(std::move(reader)).reader.id();
     say(&id, "watching",
         fmt::format("watching {} (process {}) with {}", id.text(), id.pid,
@@ -258,8 +264,11 @@ void Watcher::begin(NodeReader reader) {
 
 Result<void> Watcher::run() {
     RETURN_IF_ERROR(config_.several() ? watch_several() : watch_one());
+    // A node that has ended may have written its crash dump last.
+    look_after_crash_dumps();
     while (!cancelled_ && (capture_ || !commands_.empty())) {
         look_after_children();
+        look_after_crash_dumps();
         sleep_until(now() + kLook);
     }
     return {};
@@ -267,6 +276,7 @@ Result<void> Watcher::run() {
 
 void Watcher::step() {
     look_after_children();
+    look_after_crash_dumps();
     if (asked_.exchange(false)) {
         if (nodes_.empty()) {
             say(nullptr, "refused", "no dump by a signal: no node is watched now");
@@ -346,8 +356,7 @@ void Watcher::act(Watched& node, std::size_t rule, const std::string& reason) {
 void Watcher::start_capture(Watched& node, std::size_t rule, const std::string& reason) {
     const auto& what = rules_[rule];
     const auto& id = node.reader.id();
-    const auto begun = now();
-    const auto room = store_.admit(id.key(), what.name, begun, wall_clock());
+    const auto room = store_.admit(id.key(), what.name, now(), wall_clock());
     tell_removed();
     if (!room) {
         say_of(id, rule, "refused", fmt::format("{}; no dump: {}", reason, room.error().message),
@@ -366,22 +375,98 @@ void Watcher::start_capture(Watched& node, std::size_t rule, const std::string& 
     command.insert(command.end(), config_.capture.begin(), config_.capture.end());
     command.insert(command.end(), what.capture.begin(), what.capture.end());
     command.push_back(std::to_string(id.pid));
+    start(id, id.key(), rule, reason, command, room->path);
+}
+
+void Watcher::start(const NodeId& node, const std::string& key, std::size_t rule,
+                    const std::string& reason, const std::vector<std::string>& command,
+                    const std::filesystem::path& file) {
     auto child = Child::start(command, {});
     if (!child) {
-        store_.withdraw(id.key());
-        say_of(id, rule, "failed", fmt::format("{}; no dump: {}", reason, child.error().message),
+        store_.withdraw(key);
+        say_of(node, rule, "failed", fmt::format("{}; no dump: {}", reason, child.error().message),
                {{"reason", reason}, {"why", child.error().message}});
         return;
     }
-    say_of(id, rule, "fired", fmt::format("{}; taking a dump", reason), {{"reason", reason}});
-    capture_.emplace(std::move(*child), id, rule, room->path, reason, begun);
+    say_of(node, rule, "fired", fmt::format("{}; taking a dump", reason), {{"reason", reason}});
+    capture_.emplace(std::move(*child), node, key, rule, file, reason, now());
+}
+
+void Watcher::watch_for_crash_dump(const NodeReader& reader) {
+    const auto& id = reader.id();
+    const auto environment = reader.environment();
+    if (config_.crash_dumps.take == CrashDumps::Take::kIgnore || !environment) {
+        return;
+    }
+    auto folder = CrashFolder::open(id.pid, crash_dump_of(*environment));
+    if (!folder) {
+        say(&id, "unwatched", folder.error().message, {}, "crash_dump");
+        return;
+    }
+    // One that was written and could not be converted yet is not forgotten when the node comes
+    // again.
+    const auto known = crashes_.find(id.key());
+    const bool written = known != crashes_.end() && known->second.folder.same_as(*folder) &&
+                         (known->second.written || known->second.folder.written());
+    crashes_.insert_or_assign(id.key(), Crash{std::move(*folder), id, written});
+}
+
+void Watcher::look_after_crash_dumps() {
+    for (auto& [key, crash] : crashes_) {
+        crash.written = crash.folder.written() || crash.written;
+        if (crash.written && !capture_) {
+            crash.written = false;
+            convert(crash);
+        }
+    }
+}
+
+void Watcher::convert(Crash& crash) {
+    const auto rule = rules_.size() - 2;
+    const auto reason =
+        fmt::format("{} wrote its crash dump {}", crash.node.text(), crash.folder.name());
+    const auto bytes = crash.folder.bytes();
+    if (!bytes) {
+        return;
+    }
+    // Dumps that rules took shall not keep it from being taken, nor the other way round.
+    const auto key = crash.node.key() + "_crash";
+    const auto refuse = [&](const std::string& why) {
+        say_of(crash.node, rule, "refused", fmt::format("{}; no dump: {}", reason, why),
+               {{"reason", reason}, {"why", why}});
+    };
+    const auto room = store_.admit(key, rules_[rule].name, now(), wall_clock());
+    tell_removed();
+    if (!room) {
+        refuse(room.error().message);
+        return;
+    }
+    if (*bytes > room->most_bytes) {
+        store_.withdraw(key);
+        refuse(fmt::format("it has {}, and a dump may take {}", bytes_text(*bytes),
+                           bytes_text(room->most_bytes)));
+        return;
+    }
+    const bool redacted = config_.crash_dumps.take == CrashDumps::Take::kRedact;
+    std::vector<std::string> command{sibling("beamdump-analyze").string(),
+                                     redacted ? "redact" : "convert",
+                                     crash.folder.path().string(),
+                                     "-o",
+                                     room->path.string(),
+                                     "--max-memory",
+                                     kConversionMemory,
+                                     "--no-cache"};
+    if (redacted) {
+        command.insert(command.end(), {"--policy", config_.crash_dumps.policy});
+    }
+    start(crash.node, key, rule, reason, command, room->path);
 }
 
 void Watcher::look_after_children() {
     if (capture_) {
         if (const auto status = capture_->child.ended()) {
             if (!std::filesystem::exists(capture_->file)) {
-                store_.withdraw(capture_->node.key());
+                store_.withdraw(capture_->key);
             }
             end_capture(*status);
         }
@@ -420,7 +505,26 @@ void Watcher::end_capture(int status) {
         say(nullptr, "unpruned", pruned.error().message);
     }
     tell_removed();
+    if (done.key != done.node.key() && status == program::kDone) {
+        remove_original(done.node);
+    }
     run_command(done.node, done.rule, done.file.string(), done.reason);
+}
+
+void Watcher::remove_original(const NodeId& node) {
+    const auto found = crashes_.find(node.key());
+    if (!config_.crash_dumps.remove || found == crashes_.end()) {
+        return;
+    }
+    auto& crash = found->second;
+    // One that was written meanwhile is another.
+    crash.written = crash.folder.written() || crash.written;
+    if (crash.written) {
+        return;
+    }
+    if (const auto removed = crash.folder.remove(); !removed) {
+        say(&node, "failed", removed.error().message);
+    }
 }
 
 void Watcher::tell_removed() {

@@ -2,6 +2,7 @@
 
 #include "cli/event_log.h"
 #include "dumps/child.h"
+#include "dumps/crash_folder.h"
 #include "dumps/dump_store.h"
 #include "readings/node_reader.h"
 #include "rules/config.h"
@@ -44,10 +45,17 @@ class Watcher {
         std::chrono::milliseconds again{};  // when it is looked at again
         int failed = 0;
     };
+    /// Where a node writes its crash dump; it outlives the node.
+    struct Crash {
+        CrashFolder folder;
+        NodeId node;
+        bool written = false;  // and not converted yet
+    };
     /// A dump under way.
     struct Capture {
         Child child;
         NodeId node;
+        std::string key;  // of its limits
         std::size_t rule = 0;
         std::filesystem::path file;
         std::string reason;
@@ -72,6 +80,16 @@ class Watcher {
     void act(Watched& node, std::size_t rule, const std::string& reason);
     void start_capture(Watched& node, std::size_t rule, const std::string& reason);
     void look_after_children();
+    void watch_for_crash_dump(const NodeReader& reader);
+    /// Converts those that were written, one at a time.
+    void look_after_crash_dumps();
+    void convert(Crash& crash);
+    /// Of the crash dump that was converted, if that is asked for.
+    void remove_original(const NodeId& node);
+    /// Starts what makes the dump.
+    void start(const NodeId& node, const std::string& key, std::size_t rule,
+               const std::string& reason, const std::vector<std::string>& command,
+               const std::filesystem::path& file);
     void end_capture(int status);
     void run_command(const NodeId& node, std::size_t rule, const std::string& file,
                      const std::string& reason);
@@ -91,11 +109,12 @@ class Watcher {
     EventLog& log_;
     std::atomic<bool>& asked_;
     const std::atomic<bool>& cancelled_;
-    std::vector<Rule> rules_;  // the last one: by a signal
+    std::vector<Rule> rules_;  // the last two: of crash dumps, and by a signal
     std::set<Quantity> wanted_;
     bool scans_ = false;
     std::map<pid_t, Watched> nodes_;
     std::map<pid_t, Candidate> candidates_;
+    std::map<std::string, Crash> crashes_;  // by NodeId::key()
     std::optional<Capture> capture_;
     std::vector<Child> commands_;
 };

@@ -12,6 +12,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 namespace beamdump::watch {
 
@@ -23,6 +24,10 @@ class NodeReader {
                                    const std::atomic<bool>& cancelled);
 
     [[nodiscard]] const NodeId& id() const { return id_; }
+    /// The variables that the node was started with, NAME=VALUE.
+    [[nodiscard]] Result<std::vector<std::string>> environment() const {
+        return vm_->target().environment();
+    }
 
     /// Those of the quantities that need no look at each process: allocators' counters, tables'
     /// counts, run queues, files of /proc and the cgroup. The time does not grow with the number of

@@ -147,6 +147,27 @@ Result<void> read_limits(Table table, Limits& limits) {
     return table.end();
 }
 
+Result<void> read_crash_dumps(Table table, CrashDumps& crash_dumps) {
+    RETURN_IF_ERROR(table.text("take", "\"convert\", \"redact\" or \"ignore\"",
+                               [&crash_dumps](const std::string& text) {
+                                   const auto take = crash_dumps_named(text);
+                                   crash_dumps.take = take.value_or(crash_dumps.take);
+                                   return take.has_value();
+                               }));
+    RETURN_IF_ERROR(
+        table.text("policy", "\"structure\" or a file", [&crash_dumps](const std::string& text) {
+            crash_dumps.policy = text;
+            return true;
+        }));
+    RETURN_IF_ERROR(table.flag("remove", crash_dumps.remove));
+    RETURN_IF_ERROR(table.text("command", "\"upload \\\"$BEAMDUMP_FILE\\\"\"",
+                               [&crash_dumps](const std::string& text) {
+                                   crash_dumps.command = text;
+                                   return true;
+                               }));
+    return table.end();
+}
+
 Result<Rule> read_rule(Table table) {
     Rule rule;
     const auto of_error = table.text("of", names_of_quantities(), [&rule](const std::string& text) {
@@ -234,6 +255,13 @@ Result<Config> read_tables(const toml::value& root, const std::string& name) {
         }
         RETURN_IF_ERROR(read_limits(Table(*limits, name, "[limits]"), config.limits));
     }
+    if (const auto* const crash_dumps = table.find("crash_dumps")) {
+        if (!crash_dumps->is_table()) {
+            return table.error(*crash_dumps, "crash_dumps is a table: [crash_dumps]");
+        }
+        RETURN_IF_ERROR(
+            read_crash_dumps(Table(*crash_dumps, name, "[crash_dumps]"), config.crash_dumps));
+    }
     if (const auto* const rules = table.find("rule")) {
         if (!rules->is_array()) {
             return table.error(*rules, "rule is a list of tables: [[rule]]");
@@ -279,6 +307,14 @@ std::string_view next_word(std::string_view& text) {
 }
 
 }  // namespace
+
+std::optional<CrashDumps::Take> crash_dumps_named(std::string_view name) {
+    using Take = CrashDumps::Take;
+    return name == "convert"  ? std::optional(Take::kConvert)
+           : name == "redact" ? std::optional(Take::kRedact)
+           : name == "ignore" ? std::optional(Take::kIgnore)
+                              : std::nullopt;
+}
 
 bool Config::several() const {
     return all || nodes.size() > 1 || std::ranges::any_of(nodes, beamdump::nodes::is_pattern);

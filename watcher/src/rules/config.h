@@ -6,13 +6,24 @@
 #include <libdump/base/error.h>
 
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <sys/types.h>
 #include <vector>
 
 namespace beamdump::watch {
+
+/// What is done with a crash dump that a node writes.
+struct CrashDumps {
+    enum class Take : std::uint8_t { kConvert, kRedact, kIgnore };
+    Take take = Take::kConvert;
+    std::string policy = "structure";      ///< of kRedact, as beamdump-analyze redact has it
+    bool remove = false;                   ///< the original, once its dump is complete
+    std::optional<std::string> command{};  ///< as Rule::command
+};
 
 /// What a watcher does.
 struct Config {
@@ -25,6 +36,7 @@ struct Config {
     std::filesystem::path folder{"."};
     Limits limits{};
     std::vector<std::string> capture{};  ///< options of every capture, before the rule's
+    CrashDumps crash_dumps{};
     std::vector<Rule> rules{};
 
     /// Whether several nodes may be watched.
@@ -32,6 +44,9 @@ struct Config {
     /// Whether this is one of them.
     [[nodiscard]] bool means(const std::string& name, pid_t pid) const;
 };
+
+/// "convert", "redact" or "ignore".
+std::optional<CrashDumps::Take> crash_dumps_named(std::string_view name);
 
 /// Reads a file in TOML (docs/watch.md). `name`: for errors. kUsage: with the line and what is
 /// allowed there.

@@ -67,7 +67,8 @@ TEST(Prefetched, RepeatReadsTogetherWhatWasReadBefore) {
     EXPECT_EQ(memory.word(kHeap).value(), 100U);
     EXPECT_EQ(memory.word(kStack + 8).value(), 8U);
     EXPECT_EQ(memory.misses(), 2U);
-    // What is read no more is not read ahead either, and what is read in its place is, from then on.
+    // What is read no more is not read ahead either, and what is read in its place is, from then
+    // on.
     ASSERT_TRUE(held.repeat(fake));
     EXPECT_EQ(memory.word(kHeap).value(), 100U);
     EXPECT_EQ(memory.word(kHeap + 24).value(), 4U);

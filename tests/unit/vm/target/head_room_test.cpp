@@ -124,8 +124,7 @@ TEST(HeadRoom, KeptFilesAreOpenedOnce) {
 
 TEST(HeadRoom, NoLongerHoldsWhenTheProcessIsMoved) {
     const UnifiedTree tree;
-    const auto room =
-        HeadRoom::kept(7, std::make_shared<target::KeptFiles>(), tree.root()).value();
+    const auto room = HeadRoom::kept(7, std::make_shared<target::KeptFiles>(), tree.root()).value();
     tree.file("proc/7/cgroup", "0::/app.slice\n");
     EXPECT_FALSE(room.holds());
 }
