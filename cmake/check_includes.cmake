@@ -132,11 +132,13 @@ check(writer/src/capture/copy    "capture/" capture/secrets/ capture/copy/)
 
 # Inside the analyzer: query knows no renderer, render knows no dump; input alone knows that there is
 # more than one kind of file with a dump in it. Exports are no dumps: query/exported reads them back,
-# knows the things in them but no dump, and is for query/diff, to which cli hands them opened.
-set(folders "(input|query|render|cli)/")
+# knows the things in them but no dump, and is for query/diff, to which cli hands them opened. sql makes
+# tables of what queries answer.
+set(folders "(input|query|sql|render|cli)/")
 check(analyzer/src/input      "${folders}" input/)
 check(analyzer/src/query      "${folders}" query/)
-check(analyzer/src/render     "${folders}" query/ render/)
+check(analyzer/src/sql        "${folders}" query/ sql/)
+check(analyzer/src/render     "${folders}" query/ sql/ render/)
 check(analyzer/src/query/exported "(libdump|query)/" libdump/base/ query/exported/ query/node/
       query/rows/ query/tables/ query/things/)
 file(GLOB rooms RELATIVE "${ROOT}" "${ROOT}/analyzer/src/input" "${ROOT}/analyzer/src/render"

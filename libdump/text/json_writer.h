@@ -37,6 +37,8 @@ class JsonWriter {
     void value(bool flag) { writer_.Bool(flag); }
     void value(std::unsigned_integral auto number) { writer_.Uint64(number); }
     void value(std::signed_integral auto number) { writer_.Int64(number); }
+    /// A finite number.
+    void value(double number) { writer_.Double(number); }
 
     template <typename Value>
     void member(std::string_view name, const Value& known) {

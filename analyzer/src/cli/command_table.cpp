@@ -30,7 +30,8 @@ namespace beamdump::cli {
     COMMAND(ports, "Ports, sockets and timers")   \
     COMMAND(sockets, "Ports, sockets and timers") \
     COMMAND(timers, "Ports, sockets and timers")  \
-    COMMAND(diff, "Compare")                      \
+    COMMAND(sql, "Compare and ask")               \
+    COMMAND(diff, "Compare and ask")              \
     COMMAND(sections, "Crash dumps")              \
     COMMAND(report, "Write files")                \
     COMMAND(export, "Write files")                \

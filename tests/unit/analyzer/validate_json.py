@@ -87,6 +87,7 @@ ANSWERS = [
     (3, ["summary", "sample", "--findings", "full"]),
     (3, ["summary", "cut"]),
     (0, ["processes", "sample"]),
+    (0, ["sql", "sample", "SELECT p.pid, p.memory / 2.0 AS half, f.function FROM processes p, stack('alpha') f"]),
     (0, ["processes", "sample", "--filter", "nothing like it"]),
     (3, ["processes", "cut", "--limit", "1", "--sort", "name"]),
     (3, ["processes", "sample", "--columns", "binaries,stack,heap,old_heap"]),

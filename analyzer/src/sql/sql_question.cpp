@@ -1,0 +1,583 @@
+#include "sql/sql_question.h"
+
+#include <libdump/base/return_if_error.h>
+#include <libdump/base/utf8.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <sqlite3.h>
+#include <utility>
+
+namespace beamdump::sql {
+
+namespace {
+
+using query::Cell;
+using query::Column;
+using query::ColumnKind;
+
+struct Closer {
+    void operator()(sqlite3* database) const { sqlite3_close_v2(database); }
+    void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
+};
+using Database = std::unique_ptr<sqlite3, Closer>;
+using Statement = std::unique_ptr<sqlite3_stmt, Closer>;
+
+/// What the tables of one question share.
+struct Asked {
+    std::vector<Source> sources;
+    std::optional<Error> error;  ///< of a table: SQLite's own has a text only
+    LeftOut left_out;
+    bool reads_terms = false;
+    bool declares = false;  ///< a table declares its columns, which SQLite has as a CREATE TABLE
+};
+
+/// Of a table's columns, those that a statement sees, and their places in a row.
+struct Shown {
+    std::vector<const Column*> columns;
+    std::vector<std::size_t> places;
+};
+
+Shown shown_columns(const Table& table) {
+    Shown shown;
+    for (std::size_t place = 0; place < table.columns.size(); ++place) {
+        const Column& column = table.columns[place];
+        if (column.in_json && !column.derived) {
+            shown.columns.push_back(&column);
+            shown.places.push_back(place);
+        }
+    }
+    return shown;
+}
+
+/// A connection's table: its columns are those shown, then its arguments, then the dump's file,
+/// which are hidden.
+struct VirtualTable : sqlite3_vtab {
+    VirtualTable(const Table& of, Asked& by)
+        : sqlite3_vtab(), table(of), asked(by), shown(shown_columns(of)) {}
+
+    const Table& table;
+    Asked& asked;
+    Shown shown;
+
+    [[nodiscard]] int first_argument() const { return static_cast<int>(shown.columns.size()); }
+    [[nodiscard]] int dump_column() const {
+        return first_argument() + static_cast<int>(table.arguments.size());
+    }
+};
+
+struct Cursor : sqlite3_vtab_cursor {
+    Cursor() : sqlite3_vtab_cursor() {}
+
+    Request request;
+    std::optional<std::string> file;  ///< the only dump wanted
+    std::size_t source = 0;
+    std::unique_ptr<Rows> rows;
+    query::Row row;
+    std::int64_t number = 0;
+    bool at_end = true;
+};
+
+VirtualTable& table_of(sqlite3_vtab* table) {
+    return *static_cast<VirtualTable*>(table);
+}
+Cursor& cursor_of(sqlite3_vtab_cursor* cursor) {
+    return *static_cast<Cursor*>(cursor);
+}
+VirtualTable& table_of(sqlite3_vtab_cursor* cursor) {
+    return table_of(cursor->pVtab);
+}
+
+int failed(VirtualTable& table, Error error) {
+    sqlite3_free(table.zErrMsg);
+    table.zErrMsg = sqlite3_mprintf("%s", error.message.c_str());
+    table.asked.error = std::move(error);
+    return SQLITE_ERROR;
+}
+
+std::string declaration(const VirtualTable& table) {
+    std::string sql;
+    const auto add = [&sql](std::string_view name, std::string_view type) {
+        sql += fmt::format("{}\"{}\" {}", sql.empty() ? "" : ", ", name, type);
+    };
+    for (const Column* column : table.shown.columns) {
+        add(column->name, query::is_text(column->kind) ? "TEXT" : "INTEGER");
+    }
+    for (const auto argument : table.table.arguments) {
+        add(argument, "TEXT HIDDEN");
+    }
+    add("dump", "TEXT HIDDEN");
+    return "CREATE TABLE t(" + sql + ")";
+}
+
+/// What a module is given: its table, and what it shares with the others.
+struct Module {
+    const Table* table = nullptr;
+    Asked* asked = nullptr;
+};
+
+int connect(sqlite3* database, void* data, int /*count*/, const char* const* /*words*/,
+            sqlite3_vtab** made, char** /*error*/) {
+    const auto& module = *static_cast<const Module*>(data);
+    auto table = std::make_unique<VirtualTable>(*module.table, *module.asked);
+    module.asked->declares = true;
+    const int code = sqlite3_declare_vtab(database, declaration(*table).c_str());
+    module.asked->declares = false;
+    if (code == SQLITE_OK) {
+        *made = table.release();
+    }
+    return code;
+}
+
+int disconnect(sqlite3_vtab* table) {
+    const std::unique_ptr<VirtualTable> freed(&table_of(table));
+    sqlite3_free(freed->zErrMsg);
+    return SQLITE_OK;
+}
+
+std::string_view sign_of(unsigned char operation) {
+    switch (operation) {
+        case SQLITE_INDEX_CONSTRAINT_EQ:
+            return "=";
+        case SQLITE_INDEX_CONSTRAINT_GT:
+            return ">";
+        case SQLITE_INDEX_CONSTRAINT_GE:
+            return ">=";
+        case SQLITE_INDEX_CONSTRAINT_LT:
+            return "<";
+        case SQLITE_INDEX_CONSTRAINT_LE:
+            return "<=";
+        default:
+            return {};
+    }
+}
+
+/// Filters that the table can apply: of texts the whole value, of numbers also their order.
+bool is_pushed(const Column& column, std::string_view sign) {
+    return !column.derived && column.kind != ColumnKind::kFlag &&
+           column.kind != ColumnKind::kAddress && column.kind != ColumnKind::kTenths &&
+           (sign == "=" || (!sign.empty() && !query::is_text(column.kind)));
+}
+
+/// What is pushed into the table, a line each, in the order of the values that filter() gets:
+/// "argument", "dump", "limit", or a column with its sign.
+int best_index(sqlite3_vtab* base, sqlite3_index_info* info) {
+    auto& table = table_of(base);
+    std::string plan;
+    int given = 0;
+    std::vector<bool> arguments(table.table.arguments.size());
+    bool all_pushed = info->nOrderBy == 0;
+    const auto push = [&](int at, std::string_view what) {
+        info->aConstraintUsage[at].argvIndex = ++given;
+        plan += fmt::format("{}\n", what);
+    };
+    for (std::size_t argument = 0; argument < arguments.size(); ++argument) {
+        for (int at = 0; at < info->nConstraint && !arguments[argument]; ++at) {
+            const auto& constraint = info->aConstraint[at];
+            if (constraint.iColumn == table.first_argument() + static_cast<int>(argument) &&
+                constraint.op == SQLITE_INDEX_CONSTRAINT_EQ && constraint.usable != 0) {
+                arguments[argument] = true;
+                push(at, "argument");
+                info->aConstraintUsage[at].omit = 1;
+            }
+        }
+        if (!arguments[argument]) {
+            // SQLite tries another order of tables; if there is none, the statement lacks it.
+            info->estimatedCost = std::numeric_limits<double>::max();
+            return SQLITE_CONSTRAINT;
+        }
+    }
+    std::optional<int> limit;
+    for (int at = 0; at < info->nConstraint; ++at) {
+        const auto& constraint = info->aConstraint[at];
+        if (info->aConstraintUsage[at].argvIndex != 0) {
+            continue;
+        }
+        const auto sign = sign_of(constraint.op);
+        if (constraint.op == SQLITE_INDEX_CONSTRAINT_LIMIT) {
+            limit = constraint.usable != 0 ? std::optional(at) : std::nullopt;
+        } else if (constraint.usable == 0) {
+            all_pushed = false;
+        } else if (constraint.iColumn == table.dump_column() && sign == "=") {
+            push(at, "dump");
+        } else if (constraint.iColumn >= 0 && constraint.iColumn < table.first_argument() &&
+                   is_pushed(*table.shown.columns[static_cast<std::size_t>(constraint.iColumn)],
+                             sign)) {
+            push(at, fmt::format(
+                         "{}{}",
+                         table.shown.columns[static_cast<std::size_t>(constraint.iColumn)]->name,
+                         sign));
+            // Filters let pass what SQLite then looks at again, so a limit may not be theirs.
+            all_pushed = false;
+        } else {
+            all_pushed = false;
+        }
+    }
+    if (limit && all_pushed) {
+        push(*limit, "limit");
+    }
+    constexpr double kWhole = 1e6;
+    constexpr double kSome = 1e3;
+    info->estimatedCost = given > 0 ? kSome : kWhole;
+    info->idxStr = sqlite3_mprintf("%s", plan.c_str());
+    info->needToFreeIdxStr = 1;
+    return SQLITE_OK;
+}
+
+int open_cursor(sqlite3_vtab* /*table*/, sqlite3_vtab_cursor** made) {
+    *made = std::make_unique<Cursor>().release();
+    return SQLITE_OK;
+}
+
+int close_cursor(sqlite3_vtab_cursor* cursor) {
+    const std::unique_ptr<Cursor> freed(&cursor_of(cursor));
+    return SQLITE_OK;
+}
+
+std::string text_of(sqlite3_value* value) {
+    const auto* text = sqlite3_value_text(value);
+    return text == nullptr ? std::string()
+                           : std::string(reinterpret_cast<const char*>(text),
+                                         static_cast<std::size_t>(sqlite3_value_bytes(value)));
+}
+
+void leave_out(Asked& asked, const std::string& sentence) {
+    if (asked.left_out.things++ == 0) {
+        asked.left_out.first = sentence;
+    }
+}
+
+/// The next row, of this dump or one after it.
+int step(sqlite3_vtab_cursor* base) {
+    auto& cursor = cursor_of(base);
+    auto& table = table_of(base);
+    const auto& sources = table.asked.sources;
+    for (;; ++cursor.source, cursor.rows.reset()) {
+        if (cursor.source >= sources.size()) {
+            cursor.at_end = true;
+            return SQLITE_OK;
+        }
+        const Source& source = sources[cursor.source];
+        if (cursor.file && *cursor.file != source.file) {
+            continue;
+        }
+        if (!cursor.rows) {
+            auto rows = table.table.open(source, cursor.request);
+            if (!rows && rows.error().code == ErrorCode::kNotFound) {
+                leave_out(table.asked, rows.error().message);
+                continue;
+            }
+            if (!rows) {
+                return failed(table, std::move(rows.error()));
+            }
+            cursor.rows = std::move(*rows);
+        }
+        const auto found = cursor.rows->next(cursor.row);
+        if (!found) {
+            return failed(table, found.error());
+        }
+        if (*found) {
+            ++cursor.number;
+            return SQLITE_OK;
+        }
+        if (const auto missing = cursor.rows->missing(); !missing.empty()) {
+            leave_out(table.asked, missing);
+        }
+    }
+}
+
+int filter(sqlite3_vtab_cursor* base, int /*number*/, const char* plan, int count,
+           sqlite3_value** values) {
+    auto& cursor = cursor_of(base);
+    cursor.request = {};
+    cursor.file.reset();
+    cursor.source = 0;
+    cursor.rows.reset();
+    cursor.number = 0;
+    cursor.at_end = false;
+    std::string_view rest(plan == nullptr ? "" : plan);
+    for (int at = 0; at < count && !rest.empty(); ++at) {
+        const auto what = rest.substr(0, rest.find('\n'));
+        rest.remove_prefix(std::min(what.size() + 1, rest.size()));
+        sqlite3_value* const value = values[at];
+        const bool is_whole = sqlite3_value_type(value) == SQLITE_INTEGER;
+        if (what == "argument") {
+            cursor.request.arguments.emplace_back(text_of(value));
+        } else if (what == "dump") {
+            cursor.file = text_of(value);
+        } else if (what == "limit") {
+            const auto limit = sqlite3_value_int64(value);
+            cursor.request.limit = limit > 0 ? static_cast<std::uint64_t>(limit) : 0;
+        } else if ((is_whole && sqlite3_value_int64(value) >= 0) ||
+                   sqlite3_value_type(value) == SQLITE_TEXT) {
+            const auto sign_at = what.find_first_of("=<>");
+            const auto& columns = table_of(base).table.columns;
+            const auto& column = columns[query::column_place(columns, what.substr(0, sign_at))];
+            // A number is compared with no text, nor a text with a number.
+            if (query::is_text(column.kind) != is_whole) {
+                cursor.request.filters.push_back(std::string(what) + text_of(value));
+            }
+        }
+    }
+    return step(base);
+}
+
+int is_at_end(sqlite3_vtab_cursor* cursor) {
+    return cursor_of(cursor).at_end ? 1 : 0;
+}
+
+void give(sqlite3_context* context, const std::string& text) {
+    const std::string valid = valid_utf8(text);
+    sqlite3_result_text64(context, valid.data(), valid.size(), SQLITE_TRANSIENT, SQLITE_UTF8);
+}
+
+int column(sqlite3_vtab_cursor* base, sqlite3_context* context, int place) {
+    const auto& cursor = cursor_of(base);
+    const auto& table = table_of(base);
+    if (place == table.dump_column()) {
+        give(context, table.asked.sources[cursor.source].file);
+        return SQLITE_OK;
+    }
+    if (place >= table.first_argument()) {
+        give(context, query::cell_text(cursor.request.arguments[static_cast<std::size_t>(
+                          place - table.first_argument())]));
+        return SQLITE_OK;
+    }
+    const auto at = static_cast<std::size_t>(place);
+    const Cell& cell = cursor.row[table.shown.places[at]];
+    if (const auto* flag = std::get_if<bool>(&cell)) {
+        sqlite3_result_int(context, *flag ? 1 : 0);
+    } else if (const auto* number = std::get_if<std::uint64_t>(&cell)) {
+        constexpr auto kGreatest =
+            static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+        if (table.shown.columns[at]->kind == ColumnKind::kAddress) {
+            give(context, query::cell_text(*table.shown.columns[at], cell));
+        } else if (*number <= kGreatest) {
+            sqlite3_result_int64(context, static_cast<std::int64_t>(*number));
+        }
+    } else if (const auto* text = std::get_if<std::string>(&cell)) {
+        give(context, *text);
+    }
+    return SQLITE_OK;
+}
+
+int row_number(sqlite3_vtab_cursor* cursor, sqlite3_int64* number) {
+    *number = cursor_of(cursor).number;
+    return SQLITE_OK;
+}
+
+constexpr sqlite3_module table_module() {
+    sqlite3_module module = {};
+    module.iVersion = 1;
+    // Without xCreate, a table is there by its module's name, without CREATE.
+    module.xConnect = connect;
+    module.xDisconnect = disconnect;
+    module.xBestIndex = best_index;
+    module.xOpen = open_cursor;
+    module.xClose = close_cursor;
+    module.xFilter = filter;
+    module.xNext = step;
+    module.xEof = is_at_end;
+    module.xColumn = column;
+    module.xRowid = row_number;
+    return module;
+}
+constexpr sqlite3_module kModule = table_module();
+
+/// Lets a statement read tables of dumps and call functions.
+int authorize(void* data, int action, const char* first, const char* second,
+              const char* /*database*/, const char* /*trigger*/) {
+    auto& asked = *static_cast<Asked*>(data);
+    if (asked.declares) {
+        return SQLITE_OK;
+    }
+    switch (action) {
+        case SQLITE_SELECT:
+        case SQLITE_RECURSIVE:
+            return SQLITE_OK;
+        case SQLITE_FUNCTION:
+            return second != nullptr && std::string_view(second) == "load_extension" ? SQLITE_DENY
+                                                                                     : SQLITE_OK;
+        case SQLITE_READ: {
+            const auto known = tables();
+            const auto table = std::ranges::find(known, std::string_view(first), &Table::name);
+            asked.reads_terms = asked.reads_terms || (table != known.end() && table->reads_terms);
+            return SQLITE_OK;
+        }
+        default:
+            return SQLITE_DENY;
+    }
+}
+
+std::string known_tables() {
+    std::string names;
+    for (const Table& table : tables()) {
+        names += fmt::format("{}{}", names.empty() ? "" : ", ", table.name);
+    }
+    return names;
+}
+
+class Asking final : public Question {
+  public:
+    static Result<std::unique_ptr<Question>> make(const std::string& statement,
+                                                  const QuestionLimits& limits) {
+        auto question = std::unique_ptr<Asking>(new Asking(limits));
+        RETURN_IF_ERROR(question->open());
+        RETURN_IF_ERROR(question->prepare_statement(statement));
+        return question;
+    }
+
+    [[nodiscard]] bool reads_terms() const override { return asked_.reads_terms; }
+    [[nodiscard]] const std::vector<std::string>& columns() const override { return columns_; }
+
+    Result<LeftOut> run(std::vector<Source> sources,
+                        const std::function<bool(const std::vector<Value>& row)>& visit) override {
+        asked_.sources = std::move(sources);
+        std::vector<Value> row(columns_.size());
+        for (std::uint64_t rows = 0;; ++rows) {
+            const int code = sqlite3_step(statement_.get());
+            if (code == SQLITE_DONE) {
+                return rows == 0 && asked_.left_out.things != 0
+                           ? fail(ErrorCode::kNotFound, asked_.left_out.first)
+                           : Result<LeftOut>(asked_.left_out);
+            }
+            if (code != SQLITE_ROW) {
+                return failure(code);
+            }
+            for (std::size_t at = 0; at < row.size(); ++at) {
+                row[at] = value(static_cast<int>(at));
+            }
+            if (!visit(row)) {
+                return asked_.left_out;
+            }
+        }
+    }
+
+  private:
+    explicit Asking(const QuestionLimits& limits) : limits_(limits) {}
+
+    Result<void> open() {
+        sqlite3* database = nullptr;
+        const int code = sqlite3_open_v2(":memory:", &database,
+                                         SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nullptr);
+        database_.reset(database);
+        if (code != SQLITE_OK) {
+            return fail(ErrorCode::kIo, fmt::format("SQLite: {}", sqlite3_errstr(code)));
+        }
+        // Sorted rows stay in memory, within its limit: no file is written.
+        sqlite3_exec(database, "PRAGMA temp_store = MEMORY", nullptr, nullptr, nullptr);
+        sqlite3_hard_heap_limit64(static_cast<sqlite3_int64>(
+            std::min<std::uint64_t>(limits_.memory, std::numeric_limits<std::int64_t>::max())));
+        modules_.reserve(tables().size());
+        for (const Table& table : tables()) {
+            modules_.push_back({&table, &asked_});
+            sqlite3_create_module(database, std::string(table.name).c_str(), &kModule,
+                                  &modules_.back());
+        }
+        sqlite3_db_config(database, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+        constexpr int kMostStatementBytes = 1 << 20;
+        constexpr int kMostTextBytes = 1 << 28;
+        sqlite3_limit(database, SQLITE_LIMIT_SQL_LENGTH, kMostStatementBytes);
+        sqlite3_limit(database, SQLITE_LIMIT_LENGTH, kMostTextBytes);
+        sqlite3_limit(database, SQLITE_LIMIT_ATTACHED, 0);
+        sqlite3_set_authorizer(database, authorize, &asked_);
+        if (limits_.steps != 0) {
+            constexpr int kStepsOfACall = 10'000;
+            sqlite3_progress_handler(
+                database, kStepsOfACall,
+                [](void* data) {
+                    auto& left = *static_cast<std::uint64_t*>(data);
+                    left -= std::min<std::uint64_t>(left, kStepsOfACall);
+                    return left == 0 ? 1 : 0;
+                },
+                &limits_.steps);
+        }
+        return {};
+    }
+
+    Result<void> prepare_statement(const std::string& text) {
+        sqlite3_stmt* statement = nullptr;
+        const char* rest = nullptr;
+        const int code = sqlite3_prepare_v2(database_.get(), text.c_str(),
+                                            static_cast<int>(text.size()), &statement, &rest);
+        statement_.reset(statement);
+        if (code != SQLITE_OK) {
+            return failure(code);
+        }
+        if (statement == nullptr || sqlite3_column_count(statement) == 0) {
+            return fail(ErrorCode::kUsage, "the statement is no SELECT");
+        }
+        const std::string_view more(rest);
+        if (more.find_first_not_of(" \t\r\n;") != std::string_view::npos) {
+            return fail(ErrorCode::kUsage, "there is more than one statement: ask them one by one");
+        }
+        for (int at = 0; at < sqlite3_column_count(statement); ++at) {
+            columns_.emplace_back(sqlite3_column_name(statement, at));
+        }
+        return {};
+    }
+
+    std::unexpected<Error> failure(int code) {
+        if (asked_.error) {
+            return std::unexpected(std::move(*std::exchange(asked_.error, std::nullopt)));
+        }
+        const std::string text = sqlite3_errmsg(database_.get());
+        switch (code & 0xff) {
+            case SQLITE_NOMEM:
+                return fail(ErrorCode::kLimit,
+                            "the statement needs more memory than --max-memory "
+                            "allows: ask for less (WHERE, LIMIT), or raise it");
+            case SQLITE_INTERRUPT:
+                return fail(ErrorCode::kLimit, "the statement took too many steps");
+            case SQLITE_AUTH:
+                return fail(ErrorCode::kUsage,
+                            "only SELECT of the dump's tables is possible: " + text);
+            default:
+                break;
+        }
+        if (text.starts_with("no such table")) {
+            return fail(ErrorCode::kUsage, fmt::format("{}: there are {}", text, known_tables()));
+        }
+        if (text == "no query solution") {
+            return fail(ErrorCode::kUsage,
+                        "a table of something needs it: messages('my_server'), ets_rows('users')");
+        }
+        return fail(ErrorCode::kUsage, "SQL: " + text);
+    }
+
+    [[nodiscard]] Value value(int at) const {
+        sqlite3_stmt* const statement = statement_.get();
+        switch (sqlite3_column_type(statement, at)) {
+            case SQLITE_INTEGER:
+                return sqlite3_column_int64(statement, at);
+            case SQLITE_FLOAT:
+                return sqlite3_column_double(statement, at);
+            case SQLITE_NULL:
+                return {};
+            default: {
+                const auto* bytes = static_cast<const char*>(sqlite3_column_blob(statement, at));
+                const auto size = static_cast<std::size_t>(sqlite3_column_bytes(statement, at));
+                return bytes == nullptr ? std::string() : std::string(bytes, size);
+            }
+        }
+    }
+
+    QuestionLimits limits_;
+    Asked asked_;
+    std::vector<Module> modules_;
+    std::vector<std::string> columns_;
+    Database database_;
+    Statement statement_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Question>> Question::prepare(const std::string& statement,
+                                                    const QuestionLimits& limits) {
+    return Asking::make(statement, limits);
+}
+
+}  // namespace beamdump::sql

@@ -1,0 +1,396 @@
+#include "sql/sql_table.h"
+
+#include "query/activity/nodes.h"
+#include "query/activity/ports.h"
+#include "query/activity/schedulers.h"
+#include "query/activity/sockets.h"
+#include "query/activity/timers.h"
+#include "query/memory/allocators.h"
+#include "query/memory/carriers.h"
+#include "query/node/processes.h"
+#include "query/process/backtrace.h"
+#include "query/process/dictionary.h"
+#include "query/process/messages.h"
+#include "query/rows/cells.h"
+#include "query/tables/ets_rows.h"
+#include "query/tables/ets_tables.h"
+#include "query/tables/modules.h"
+#include "query/tables/persistent_terms.h"
+
+#include <libdump/base/return_if_error.h>
+#include <libdump/model/owner_id.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace beamdump::sql {
+
+namespace {
+
+using query::cell;
+using query::Column;
+using query::ColumnKind;
+using query::Row;
+
+/// Bytes of a term's text in a row.
+constexpr std::size_t kTermBytes = 4096;
+
+/// Rows that are there.
+class HeldRows final : public Rows {
+  public:
+    explicit HeldRows(std::vector<Row> rows, std::string missing = {})
+        : rows_(std::move(rows)), missing_(std::move(missing)) {}
+
+    Result<bool> next(Row& row) override {
+        if (given_ == rows_.size()) {
+            return false;
+        }
+        row = std::move(rows_[given_++]);
+        return true;
+    }
+    [[nodiscard]] std::string missing() const override { return missing_; }
+
+  private:
+    std::vector<Row> rows_;
+    std::string missing_;
+    std::size_t given_ = 0;
+};
+
+using List = Result<query::RowList> (*)(Dump& dump, const std::string& file,
+                                        const query::RowQuery& query);
+
+/// A list without those columns that are derived or of the text only.
+template <List kList>
+Result<std::unique_ptr<Rows>> listed(const Source& source, const Request& request,
+                                     std::string_view sort) {
+    query::RowQuery query{.sort = std::string(sort), .filters = request.filters};
+    query.limit = request.limit;
+    ASSIGN_OR_RETURN(auto list, kList(*source.dump, source.file, query));
+    return std::make_unique<HeldRows>(list.take());
+}
+
+template <List kList, const std::string_view& kSort>
+Result<std::unique_ptr<Rows>> open_list(const Source& source, const Request& request) {
+    return listed<kList>(source, request, kSort);
+}
+
+Result<query::RowList> module_list(Dump& dump, const std::string& file,
+                                   const query::RowQuery& query) {
+    ASSIGN_OR_RETURN(auto modules, query::list_modules(dump, file, query, {}));
+    if (modules.no_applications) {
+        return std::unexpected(std::move(*modules.no_applications));
+    }
+    return std::move(modules.list);
+}
+
+Result<query::RowList> carrier_list(Dump& dump, const std::string& file,
+                                    const query::RowQuery& query) {
+    query::AllocatorsQuery asked{.instances = false, .carriers = true, .rows = query};
+    ASSIGN_OR_RETURN(auto answer, query::allocators(dump, file, asked));
+    return std::move(*answer.carriers);
+}
+
+Result<query::RowList> persistent_term_list(Dump& dump, const std::string& /*file*/,
+                                            const query::RowQuery& query) {
+    ASSIGN_OR_RETURN(auto answer, query::list_persistent_terms(dump, query, kTermBytes));
+    return std::move(answer.list);
+}
+
+/// Processes in batches.
+class ProcessRows final : public Rows {
+  public:
+    explicit ProcessRows(query::ProcessListing listing) : listing_(std::move(listing)) {}
+
+    Result<bool> next(Row& row) override {
+        if (given_ == lines_.size()) {
+            ASSIGN_OR_RETURN(lines_, listing_.next());
+            given_ = 0;
+        }
+        if (lines_.empty()) {
+            return false;
+        }
+        row = query::process_cells(lines_[given_++]);
+        return true;
+    }
+
+  private:
+    query::ProcessListing listing_;
+    std::vector<query::ProcessLine> lines_;
+    std::size_t given_ = 0;
+};
+
+Result<std::unique_ptr<Rows>> open_processes(const Source& source, const Request& request) {
+    query::ProcessQuery query;
+    query.limit = request.limit;
+    query.sort.by = query::ProcessSort::kPid;
+    const auto columns = query::process_filter_columns();
+    for (const std::string& text : request.filters) {
+        const auto split = query::split_filter(text);
+        // Others are left to the statement.
+        if (query::column_place(columns, split.column) != columns.size() &&
+            split.column != "status") {
+            ASSIGN_OR_RETURN(auto filter, query::parse_filter(text));
+            query.filters.push_back(std::move(filter));
+        } else {
+            query.limit = 0;
+        }
+    }
+    ASSIGN_OR_RETURN(auto listing, query::ProcessListing::select(*source.dump, query));
+    return std::make_unique<ProcessRows>(std::move(listing));
+}
+
+constexpr std::array<std::string_view, 1> kOfProcess = {"process"};
+constexpr std::array<std::string_view, 1> kOfTable = {"ets_table"};
+
+std::string text_of(const Request& request) {
+    return query::cell_text(request.arguments.front());
+}
+
+constexpr std::array kMessageColumns = {
+    Column{.name = "number",
+           .kind = ColumnKind::kCount,
+           .sentence = "Its place among the entries of all queues"},
+    Column{.name = "queue", .sentence = "inner, middle, outer or buffer"},
+    Column{.name = "term", .sentence = "The first 4,096 bytes of its text"},
+    Column{.name = "cut", .kind = ColumnKind::kFlag, .sentence = "Whether the text goes on"}};
+
+class MessageRows final : public Rows {
+  public:
+    explicit MessageRows(std::unique_ptr<query::MessageListing> listing)
+        : listing_(std::move(listing)) {}
+
+    Result<bool> next(Row& row) override {
+        ASSIGN_OR_RETURN(const auto message, listing_->next());
+        if (message) {
+            row = {cell(message->index), cell(message->queue), cell(message->term.text),
+                   cell(message->term.cut)};
+        }
+        return message.has_value();
+    }
+
+  private:
+    std::unique_ptr<query::MessageListing> listing_;
+};
+
+/// Withheld terms are no empty answer.
+Result<void> check_shown(Withheld withheld, const query::ProcessLine& line) {
+    switch (withheld) {
+        case Withheld::kSensitive:
+            return fail(ErrorCode::kNotFound,
+                        fmt::format("{} is flagged sensitive, so its terms are withheld: "
+                                    "--sensitive shows them",
+                                    line.pid));
+        case Withheld::kVoid:
+            return fail(ErrorCode::kNotFound,
+                        fmt::format("{}: its terms are not in the dump", line.pid));
+        default:
+            return {};
+    }
+}
+
+Result<std::unique_ptr<Rows>> open_messages(const Source& source, const Request& request) {
+    query::MessagesOptions options;
+    options.limit = request.limit;
+    options.histogram = false;
+    options.term_bytes = kTermBytes;
+    options.sensitive = source.sensitive;
+    ASSIGN_OR_RETURN(auto listing, query::MessageListing::open(*source.dump, source.file,
+                                                               text_of(request), options));
+    RETURN_IF_ERROR(check_shown(listing->withheld(), listing->line()));
+    return std::make_unique<MessageRows>(std::move(listing));
+}
+
+constexpr std::array kFrameColumns = {
+    Column{.name = "frame", .kind = ColumnKind::kCount, .sentence = "0: the current function"},
+    Column{.name = "function", .sentence = "module:function/arity"}, Column{.name = "file"},
+    Column{.name = "line", .kind = ColumnKind::kCount}};
+
+class FrameRows final : public Rows {
+  public:
+    explicit FrameRows(std::unique_ptr<query::Backtrace> backtrace)
+        : backtrace_(std::move(backtrace)) {}
+
+    Result<bool> next(Row& row) override {
+        const auto frame = backtrace_->next_frame();
+        if (frame) {
+            row = {cell(frame->index), cell(frame->function), cell(frame->file), cell(frame->line)};
+        }
+        return frame.has_value();
+    }
+
+  private:
+    std::unique_ptr<query::Backtrace> backtrace_;
+};
+
+Result<std::unique_ptr<Rows>> open_stack(const Source& source, const Request& request) {
+    ASSIGN_OR_RETURN(auto backtrace,
+                     query::Backtrace::open(*source.dump, source.file, text_of(request),
+                                            {.sensitive = source.sensitive}));
+    RETURN_IF_ERROR(check_shown(backtrace->withheld(), backtrace->line()));
+    return std::make_unique<FrameRows>(std::move(backtrace));
+}
+
+constexpr std::array kDictionaryColumns = {
+    Column{.name = "key", .sentence = "The first 4,096 bytes of its text"},
+    Column{.name = "value", .sentence = "The first 4,096 bytes of its text"},
+    Column{.name = "cut", .kind = ColumnKind::kFlag, .sentence = "Whether the value goes on"}};
+
+/// Refuses what would take more memory than is allowed.
+class Room {
+  public:
+    explicit Room(const InputLimits& limits) : left_(limits.memory) {}
+
+    Result<void> take(std::size_t bytes) {
+        if (bytes > left_) {
+            return fail(ErrorCode::kLimit,
+                        "the rows need more memory than --max-memory allows: ask for fewer "
+                        "(WHERE, LIMIT), or raise it");
+        }
+        left_ -= bytes;
+        return {};
+    }
+
+  private:
+    std::uint64_t left_;
+};
+
+constexpr std::size_t kRowBytes = 200;
+
+Result<std::unique_ptr<Rows>> open_dictionary(const Source& source, const Request& request) {
+    query::DictionaryOptions options;
+    options.limit = request.limit;
+    options.term_bytes = kTermBytes;
+    options.sensitive = source.sensitive;
+    ASSIGN_OR_RETURN(auto listing, query::DictionaryListing::open(*source.dump, source.file,
+                                                                  text_of(request), options));
+    RETURN_IF_ERROR(check_shown(listing->withheld(), listing->line()));
+    std::vector<Row> rows;
+    Room room(source.limits);
+    Result<void> held;
+    RETURN_IF_ERROR(listing->each([&](std::uint64_t /*index*/, const query::DictionaryLine& entry) {
+        if (held) {
+            held = room.take(kRowBytes + entry.key.text.size() + entry.value.text.size());
+            rows.push_back({cell(entry.key.text), cell(entry.value.text), cell(entry.value.cut)});
+        }
+    }));
+    RETURN_IF_ERROR(held);
+    return std::make_unique<HeldRows>(std::move(rows));
+}
+
+constexpr std::array kEtsRowColumns = {
+    Column{.name = "words",
+           .kind = ColumnKind::kCount,
+           .sentence = "Of the row in memory, from its tuple on"},
+    Column{.name = "term", .sentence = "The first 4,096 bytes of its text"},
+    Column{.name = "cut", .kind = ColumnKind::kFlag, .sentence = "Whether the text goes on"}};
+
+Result<std::unique_ptr<Rows>> open_ets_rows(const Source& source, const Request& request) {
+    query::EtsRowsOptions options;
+    options.limit = request.limit;
+    options.term_bytes = kTermBytes;
+    ASSIGN_OR_RETURN(const auto listing,
+                     query::EtsRowListing::open(*source.dump, text_of(request), options));
+    std::vector<Row> rows;
+    Room room(source.limits);
+    Result<void> held;
+    RETURN_IF_ERROR(listing->each([&](const query::EtsRowLine& row) {
+        if (held) {
+            held = room.take(kRowBytes + row.row.text.size());
+            rows.push_back({cell(row.words), cell(row.row.text), cell(row.row.cut)});
+        }
+    }));
+    RETURN_IF_ERROR(held);
+    return std::make_unique<HeldRows>(
+        std::move(rows),
+        listing->counts().is_whole()
+            ? std::string()
+            : fmt::format("rows of {} are missing from the dump", text_of(request)));
+}
+
+constexpr std::string_view kByQueue = "queue";
+constexpr std::string_view kByReceiveQueue = "receive_queue";
+constexpr std::string_view kByTimeLeft = "left_ms";
+constexpr std::string_view kByMemory = "memory";
+constexpr std::string_view kEtsSort = query::kEtsSort;
+constexpr std::string_view kModuleSort = query::kModuleSort;
+constexpr std::string_view kAllocatorSort = query::kAllocatorSort;
+constexpr std::string_view kCarrierSort = query::kCarrierSort;
+
+}  // namespace
+
+std::span<const Table> tables() {
+    static const std::array kTables = {
+        Table{"allocators",
+              "An allocator of the runtime: sums of its instances",
+              query::allocator_columns(),
+              {},
+              false,
+              open_list<query::list_allocators, kAllocatorSort>},
+        Table{"carriers",
+              "A carrier of an allocator",
+              query::carrier_columns(),
+              {},
+              false,
+              open_list<carrier_list, kCarrierSort>},
+        Table{"dictionary", "An entry of a process's dictionary", kDictionaryColumns, kOfProcess,
+              true, open_dictionary},
+        Table{"ets_rows", "A row of an ETS table", kEtsRowColumns, kOfTable, true, open_ets_rows},
+        Table{"ets_tables",
+              "An ETS table",
+              query::ets_columns(),
+              {},
+              false,
+              open_list<query::list_ets_tables, kEtsSort>},
+        Table{"messages", "A message of a process", kMessageColumns, kOfProcess, true,
+              open_messages},
+        Table{"modules",
+              "A loaded instance of a module",
+              query::module_columns(),
+              {},
+              false,
+              open_list<module_list, kModuleSort>},
+        Table{"nodes",
+              "Another node",
+              query::node_columns(),
+              {},
+              false,
+              open_list<query::list_nodes, kByQueue>},
+        Table{"persistent_terms",
+              "A persistent term",
+              query::persistent_term_columns(),
+              {},
+              true,
+              open_list<persistent_term_list, kByMemory>},
+        Table{"ports",
+              "A port",
+              query::port_columns(),
+              {},
+              false,
+              open_list<query::list_ports, kByQueue>},
+        Table{"processes", "A process", query::process_columns(), {}, false, open_processes},
+        Table{"schedulers",
+              "A scheduler, or a run queue of dirty ones",
+              query::scheduler_columns(),
+              {},
+              false,
+              open_list<query::list_schedulers, kByQueue>},
+        Table{"sockets",
+              "A socket of the operating-system process",
+              query::socket_columns(),
+              {},
+              false,
+              open_list<query::list_sockets, kByReceiveQueue>},
+        Table{"stack", "A frame of a process's stack", kFrameColumns, kOfProcess, true, open_stack},
+        Table{"timers",
+              "A timer",
+              query::timer_columns(),
+              {},
+              false,
+              open_list<query::list_timers, kByTimeLeft>}};
+    return kTables;
+}
+
+}  // namespace beamdump::sql

@@ -1,0 +1,70 @@
+#pragma once
+
+#include "query/rows/row_list.h"
+
+#include <libdump/base/budget.h>
+#include <libdump/base/error.h>
+#include <libdump/model/dump.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace beamdump::sql {
+
+/// What of one thing could not be told, while others were: its messages are withheld, its rows were
+/// not captured.
+struct LeftOut {
+    std::uint64_t things = 0;
+    std::string first;  ///< a sentence about the first one
+};
+
+/// An open dump, and its file as the user named it.
+struct Source {
+    Dump* dump = nullptr;  // non-owning
+    std::string file;
+    InputLimits limits = {};
+    bool sensitive = false;  ///< also terms of processes that are flagged sensitive
+};
+
+/// What a statement needs of a table: rows beyond it may be given, and are filtered out.
+struct Request {
+    std::vector<query::Cell> arguments;  ///< of a table of something: messages of a process
+    /// Filters of the table's columns (query/rows/row_filter.h); all hold for the rows needed.
+    std::vector<std::string> filters;
+    std::uint64_t limit = 0;  ///< rows; 0: all
+};
+
+/// Rows one after the other.
+class Rows {
+  public:
+    Rows() = default;
+    Rows(const Rows&) = delete;
+    Rows& operator=(const Rows&) = delete;
+    virtual ~Rows() = default;
+
+    /// False after the last row.
+    virtual Result<bool> next(query::Row& row) = 0;
+    /// After the last row: why others are missing, if they are.
+    [[nodiscard]] virtual std::string missing() const { return {}; }
+};
+
+/// A table of a dump: things of one kind, or what belongs to one thing.
+struct Table {
+    std::string_view name;
+    std::string_view sentence;                    ///< what a row is
+    std::span<const query::Column> columns;       ///< outlive the table
+    std::span<const std::string_view> arguments;  ///< columns that must be given; none: all things
+    bool reads_terms = false;                     ///< of a crash dump: heaps are converted
+    /// kNotFound: the dump has none, or not of the thing that is named.
+    Result<std::unique_ptr<Rows>> (*open)(const Source& source, const Request& request) = nullptr;
+};
+
+/// All tables, in the order of their names.
+std::span<const Table> tables();
+
+}  // namespace beamdump::sql

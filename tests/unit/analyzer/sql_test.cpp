@@ -1,0 +1,200 @@
+#include "program.h"
+#include "sample_tables.h"
+#include "sql/sql_question.h"
+#include "sql/sql_table.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <vector>
+
+namespace beamdump::test {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class SqlTest : public ::testing::Test {
+  protected:
+    SqlTest() { program_.put("tables.beamdump", sample_dump_with_tables()); }
+
+    Ran ask(const std::string& statement, std::vector<std::string> options = {"--csv"},
+            const std::string& dump = "sample.beamdump") {
+        std::vector<std::string> arguments = {"sql", dump, statement};
+        arguments.insert(arguments.end(), options.begin(), options.end());
+        return program_.run(arguments);
+    }
+    std::string rows(const std::string& statement, const std::string& dump = "sample.beamdump") {
+        const Ran ran = ask(statement, {"--csv"}, dump);
+        EXPECT_EQ(ran.err, "") << statement;
+        EXPECT_EQ(ran.status, 0) << statement;
+        std::string text = ran.out;
+        std::erase(text, '\r');
+        return text;
+    }
+
+    Program program_;
+};
+
+TEST_F(SqlTest, ProcessesAreRows) {
+    EXPECT_EQ(rows("SELECT pid, registered_name, reductions FROM processes WHERE reductions > 50 "
+                   "ORDER BY reductions DESC"),
+              "pid,registered_name,reductions\n<0.1.0>,alpha,1234567\n<0.4.0>,,99\n");
+    EXPECT_EQ(rows("SELECT count(*) FROM processes WHERE pid = '<0.3.0>'"), "count(*)\n1\n");
+    EXPECT_EQ(rows("SELECT count(*) FROM processes WHERE pid <> '<0.3.0>'"), "count(*)\n3\n");
+    EXPECT_EQ(rows("SELECT pid FROM processes WHERE initial_call = 'demo:loop/3'"),
+              "pid\n<0.4.0>\n");
+    EXPECT_EQ(rows("SELECT pid FROM processes LIMIT 1 OFFSET 2"), "pid\n<0.3.0>\n");
+    EXPECT_EQ(
+        rows("SELECT pid FROM processes WHERE message_queue_len > 0 AND memory < 1e9 LIMIT 1"),
+        "pid\n<0.1.0>\n");
+    EXPECT_EQ(rows("SELECT count(*) FROM processes WHERE reductions > 'x' OR memory = -1"),
+              "count(*)\n0\n");
+}
+
+TEST_F(SqlTest, WhatTheDumpDoesNotTellIsNull) {
+    EXPECT_EQ(rows("SELECT count(*), count(name), sum(size) FROM ets_tables", "tables.beamdump"),
+              "count(*),count(name),sum(size)\n3,2,2401\n");
+    EXPECT_EQ(rows("SELECT name FROM ets_tables WHERE size IS NULL", "tables.beamdump"),
+              "name\n\n");
+    EXPECT_EQ(rows("SELECT compressed, typeof(compressed) FROM ets_tables WHERE name = 'alpha'",
+                   "tables.beamdump"),
+              "compressed,typeof(compressed)\n1,integer\n");
+}
+
+TEST_F(SqlTest, TablesOfOneThingTakeItAsAnArgument) {
+    EXPECT_EQ(rows("SELECT number, term FROM messages('alpha')"),
+              "number,term\n0,7\n1,\"[1,2]\"\n");
+    EXPECT_EQ(rows("SELECT function FROM stack('<0.1.0>') WHERE frame = 0"),
+              "function\ndemo:loop/2\n");
+    EXPECT_EQ(rows("SELECT key, value FROM dictionary('alpha')"), "key,value\nloop,42\n");
+    EXPECT_EQ(rows("SELECT p.pid, count(*) FROM processes p, messages(p.pid) "
+                   "WHERE p.registered_name = 'alpha' GROUP BY 1"),
+              "pid,count(*)\n<0.1.0>,2\n");
+    EXPECT_EQ(rows("SELECT process FROM messages WHERE process = 'alpha' LIMIT 1"),
+              "process\nalpha\n");
+    const Ran none = ask("SELECT * FROM messages");
+    EXPECT_EQ(none.status, 2);
+    EXPECT_THAT(none.err, HasSubstr("a table of something needs it"));
+    const Ran nobody = ask("SELECT * FROM messages('nobody')");
+    EXPECT_EQ(nobody.status, 1);
+    EXPECT_THAT(nobody.err, HasSubstr("registered as 'nobody'"));
+}
+
+TEST_F(SqlTest, WithheldTermsAreToldNotDropped) {
+    const Ran alone = ask("SELECT * FROM dictionary('secret')");
+    EXPECT_EQ(alone.status, 1);
+    EXPECT_THAT(alone.err, HasSubstr("flagged sensitive"));
+    const Ran all = ask("SELECT p.pid, d.key FROM processes p, dictionary(p.pid) d");
+    EXPECT_EQ(all.status, 3);
+    EXPECT_THAT(all.out, HasSubstr("<0.1.0>,loop"));
+    EXPECT_THAT(all.err, HasSubstr("missing from the answer: "));
+    const Ran shown = ask("SELECT * FROM dictionary('secret')", {"--csv", "--sensitive"});
+    EXPECT_THAT(shown.err, Not(HasSubstr("sensitive")));
+}
+
+TEST_F(SqlTest, SeveralDumpsAreToldApart) {
+    const Ran ran = program_.run({"sql", "sample.beamdump", "later.beamdump",
+                                  "SELECT dump, count(*) AS n FROM processes GROUP BY dump "
+                                  "ORDER BY dump",
+                                  "--ndjson"});
+    EXPECT_EQ(ran.status, 0) << ran.err;
+    EXPECT_THAT(ran.out, HasSubstr("{\"dump\":\"sample.beamdump\",\"n\":4}\n"));
+    EXPECT_THAT(ran.out, HasSubstr("{\"dump\":\"later.beamdump\",\"n\":"));
+    const Ran one = program_.run({"sql", "sample.beamdump", "later.beamdump",
+                                  "SELECT count(*) AS n FROM processes WHERE dump = '" +
+                                      program_.path("sample.beamdump") + "'",
+                                  "--csv"});
+    EXPECT_EQ(one.out, "n\r\n4\r\n");
+}
+
+TEST_F(SqlTest, FormsOfTheAnswer) {
+    EXPECT_EQ(ask("SELECT pid, reductions AS r FROM processes WHERE reductions > 50", {}).out,
+              "pid            r\n<0.1.0>  1234567\n<0.4.0>       99\n");
+    EXPECT_EQ(ask("SELECT pid FROM processes WHERE pid = 'x'", {}).out, "no rows\n");
+    const auto json = ask("SELECT 1.5 AS a, NULL AS b, 'x\"y' AS c", {"--json"}).out;
+    EXPECT_THAT(json, HasSubstr("\"schema\": \"beamdump.sql/1\""));
+    EXPECT_THAT(json, HasSubstr("\"a\": 1.5,\n      \"c\": \"x\\\"y\"\n"));
+    EXPECT_EQ(ask("SELECT 'a,b' AS x, 'c\"d' AS y").out, "x,y\r\n\"a,b\",\"c\"\"d\"\r\n");
+    EXPECT_EQ(ask("SELECT 1 AS x, 2 AS x", {"--json"}).status, 2);
+    EXPECT_EQ(ask("SELECT 1", {"--json", "--csv"}).status, 2);
+}
+
+TEST_F(SqlTest, OnlySelectIsPossible) {
+    const auto file = program_.path("written.db");
+    for (const std::string& statement : std::vector<std::string>{
+             "CREATE TABLE x(a)", "ATTACH '" + file + "' AS y", "PRAGMA table_list",
+             "DROP TABLE ports", "DELETE FROM ports", "INSERT INTO ports(name) VALUES('x')",
+             "VACUUM INTO '" + file + "'", "SELECT load_extension('x')", "BEGIN",
+             "SELECT 1; SELECT 2", "", "-- nothing", "CREATE VIRTUAL TABLE z USING ports",
+             "UPDATE ports SET name = 1", "SELECT * FROM pragma_table_list",
+             "EXPLAIN DELETE FROM ports"}) {
+        const Ran ran = ask(statement);
+        EXPECT_EQ(ran.status, 2) << statement;
+        EXPECT_EQ(ran.out, "") << statement;
+        expect_one_sentence(ran.err);
+    }
+    EXPECT_FALSE(std::filesystem::exists(file));
+    EXPECT_THAT(ask("SELECT * FROM portz").err, HasSubstr("there are allocators, "));
+    EXPECT_THAT(ask("SELECT nme FROM ports").err, HasSubstr("no such column: nme"));
+}
+
+TEST_F(SqlTest, MemoryAndStepsAreBounded) {
+    const Ran large =
+        ask("SELECT length(group_concat(hex(zeroblob(1000000)))) FROM processes a, "
+            "processes b, processes c, processes d",
+            {"--max-memory", "8MiB"});
+    EXPECT_EQ(large.status, 1);
+    EXPECT_THAT(large.err, HasSubstr("more memory than --max-memory allows"));
+    auto endless = sql::Question::prepare(
+        "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT max(x) FROM c",
+        {.memory = 1 << 30, .steps = 1'000'000});
+    ASSERT_TRUE(endless);
+    const auto done = (*endless)->run({}, [](const auto& /*row*/) { return true; });
+    ASSERT_FALSE(done);
+    EXPECT_EQ(done.error().code, ErrorCode::kLimit);
+}
+
+TEST_F(SqlTest, AStatementIsReadFromAFile) {
+    std::ofstream(program_.path("question.sql")) << "SELECT count(*) AS n\nFROM processes;\n";
+    const Ran ran =
+        program_.run({"sql", "sample.beamdump", "--file", program_.path("question.sql"), "--csv"});
+    EXPECT_EQ(ran.out, "n\r\n4\r\n") << ran.err;
+    EXPECT_EQ(program_.run({"sql", "sample.beamdump"}).status, 2);
+}
+
+TEST_F(SqlTest, QuestionsOfTheDocumentAreAnswered) {
+    std::ifstream file(BEAMDUMP_SCHEMAS "/../docs/sql.md");
+    const std::string text((std::istreambuf_iterator<char>(file)), {});
+    constexpr std::string_view kBegin = "\n```sql\n";
+    std::size_t questions = 0;
+    for (auto at = text.find(kBegin); at != std::string::npos; at = text.find(kBegin, at)) {
+        at += kBegin.size();
+        const auto statement = text.substr(at, text.find("\n```", at) - at);
+        const Ran ran = ask(statement, {"--csv"}, "tables.beamdump");
+        // The sample has no such process or table, and not all kinds of things.
+        EXPECT_NE(ran.status, 2) << statement << ran.err;
+        ++questions;
+    }
+    EXPECT_GE(questions, 12U);
+}
+
+TEST_F(SqlTest, EveryTableIsNamedAndAnswers) {
+    EXPECT_TRUE(std::ranges::is_sorted(sql::tables(), {}, &sql::Table::name));
+    const auto help = program_.run({"sql", "--tables"}).out;
+    for (const auto& table : sql::tables()) {
+        EXPECT_THAT(help, HasSubstr(std::string(table.name)));
+        auto question = sql::Question::prepare(
+            "SELECT * FROM " + std::string(table.name) + (table.arguments.empty() ? "" : "('x')"),
+            {.memory = 1 << 30});
+        ASSERT_TRUE(question) << table.name;
+        EXPECT_EQ((*question)->reads_terms(), table.reads_terms);
+    }
+}
+
+}  // namespace
+}  // namespace beamdump::test
