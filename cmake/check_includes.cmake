@@ -77,7 +77,7 @@ room(libdump crash/export base/ format/ term/ heap/ model/)
 
 # Inside read: file <- frames <- recovery <- (the reader of a dump).
 check(libdump/read/file   "libdump/read/" libdump/read/file/)
-check(libdump/read/frames "libdump/read/recovery" "<none>")
+check(libdump/read/frames "libdump/read/" libdump/read/file/ libdump/read/frames/)
 
 # Inside crash: text <- import, in that words <- heap <- records <- convert; open, which lets a model
 # read terms from the text, sees import from outside; in export, which writes such a text of any
