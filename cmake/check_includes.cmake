@@ -83,7 +83,9 @@ check(libdump/read/frames "libdump/read/" libdump/read/file/ libdump/read/frames
 # read terms from the text, sees import from outside; in export, which writes such a text of any
 # dump, terms <- sections.
 check(libdump/crash/import/words   "libdump/crash/import/" libdump/crash/import/words/)
-check(libdump/crash/import/heap    "libdump/crash/import/records/" "<none>")
+check(libdump/crash/import/heap    "libdump/crash/import/" libdump/crash/import/words/ libdump/crash/import/heap/)
+check(libdump/crash/import/records "libdump/crash/import/" libdump/crash/import/words/ libdump/crash/import/heap/
+      libdump/crash/import/records/)
 check(libdump/crash/export/terms   "libdump/crash/export/" libdump/crash/export/terms/)
 
 # libvm: memory <- target <- beam <- nodes, fit.

@@ -257,7 +257,7 @@ class Layers(unittest.TestCase):
         self.refuses("libdump/read/bad.cpp", "libdump/write/dump_writer.h")
 
     def test_a_model_that_knows_the_text_of_crash_dumps_is_refused(self):
-        self.refuses("libdump/model/bad.cpp", "libdump/crash/import/lazy_terms.h")
+        self.refuses("libdump/model/bad.cpp", "libdump/crash/import/heap/lazy_terms.h")
         self.refuses("libdump/crash/text/bad.cpp", "libdump/crash/import/words/names.h")
         self.refuses("libdump/crash/export/bad.cpp", "libdump/write/dump_writer.h")
 
