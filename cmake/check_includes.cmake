@@ -139,14 +139,46 @@ set(folders "(input|query|render|cli)/")
 check(analyzer/src/input      "${folders}" input/)
 check(analyzer/src/query      "${folders}" query/)
 check(analyzer/src/render     "${folders}" query/ render/)
-check(analyzer/src/query/exported "(libdump|query)/" libdump/base/ query/exported/ query/node/
-      query/rows/ query/tables/ query/things/)
-file(GLOB rooms RELATIVE "${ROOT}" "${ROOT}/analyzer/src/input" "${ROOT}/analyzer/src/render"
-     "${ROOT}/analyzer/src/query/*")
-list(REMOVE_ITEM rooms analyzer/src/query/diff analyzer/src/query/exported)
-foreach(room IN LISTS rooms)
-  check(${room} "query/exported/" "<none>")
+check(analyzer/src/query/exported "libdump/" libdump/base/)
+foreach(room input render)
+  check(analyzer/src/${room} "query/exported/" "<none>")
 endforeach()
+
+# Inside render: shared <- tables, export, report, (the others). Inside cli: what commands share <-
+# commands.
+check(analyzer/src/render/shared "render/" render/shared/)
+foreach(room tables export report)
+  check(analyzer/src/render/${room} "render/" render/shared/ render/${room}/)
+endforeach()
+check(analyzer/src/cli "cli/commands/" "<none>")
+
+# floor(FOLDER SEEN...): query/FOLDER sees itself, and SEEN of query.
+function(floor name)
+  set(seen query/${name}/)
+  foreach(other IN LISTS ARGN)
+    list(APPEND seen query/${other})
+  endforeach()
+  check(analyzer/src/query/${name} "query/" ${seen})
+endfunction()
+
+# Inside query, from the bottom up: how lists are asked for and what they hold, what a dump says of
+# itself, terms; one process and its heap; what else a node has; all processes, which count their
+# tables; memory, which has them and the tables as parts; who holds what; what is found in all that.
+floor(rows)
+floor(facts)
+floor(term)
+floor(process   rows/ facts/ term/)
+floor(heap      facts/ term/ process/)
+floor(activity  rows/ facts/ process/)
+floor(tables    rows/ facts/ term/ process/)
+floor(processes rows/ facts/ term/ process/ tables/)
+floor(memory    rows/ facts/ process/ tables/ processes/)
+floor(holders   rows/ facts/ term/ process/ heap/ tables/ memory/)
+floor(redaction process/ tables/ holders/)
+floor(findings  rows/ facts/ term/ process/ activity/ tables/ processes/ memory/ holders/)
+floor(things    rows/ facts/ process/ activity/ tables/ processes/ memory/ holders/ findings/)
+floor(exported  rows/ facts/ process/ tables/ things/thing_kinds\\.h)
+floor(diff      rows/ facts/ process/ heap/ activity/ tables/ processes/ memory/ exported/)
 
 # Inside the layout tool: file <- dwarf <- cli, which alone opens nodes and cores and tries a layout on
 # them.

@@ -245,7 +245,15 @@ class Layers(unittest.TestCase):
         self.refuses("analyzer/src/query/bad.cpp", "libdump/write/dump_writer.h")
 
     def test_a_query_that_reads_exports_is_refused(self):
-        self.refuses("analyzer/src/query/groups/bad.cpp", "query/exported/export_file.h")
+        self.refuses("analyzer/src/query/processes/bad.cpp", "query/exported/export_file.h")
+
+    def test_a_query_that_includes_a_higher_floor_is_refused(self):
+        self.refuses("analyzer/src/query/rows/bad.cpp", "query/process/process_line.h")
+        self.refuses("analyzer/src/query/term/bad.cpp", "query/process/opened_process.h")
+        self.refuses("analyzer/src/query/process/bad.cpp", "query/heap/heap_roots.h")
+        self.refuses("analyzer/src/query/tables/bad.cpp", "query/activity/ports.h")
+        self.refuses("analyzer/src/query/memory/bad.cpp", "query/findings/finding.h")
+        self.refuses("analyzer/src/query/findings/bad.cpp", "query/things/things.h")
 
     def test_a_reader_of_exports_that_reads_dumps_is_refused(self):
         self.refuses("analyzer/src/query/exported/bad.cpp", "libdump/model/dump.h")

@@ -1,7 +1,7 @@
 #include "render/diff.h"
 
 #include "query/diff/series.h"
-#include "query/node/time_span.h"
+#include "query/facts/time_span.h"
 #include "render/processes.h"
 #include "render/shared/json.h"
 #include "render/shared/layout.h"
@@ -58,7 +58,7 @@ class MeasureText {
 
     const DumpMarks& marks_;
     query::Measure measure_;
-    std::string name_;  ///< of the value (query/node/layout_sources.h)
+    std::string name_;  ///< of the value (query/facts/layout_sources.h)
 };
 
 /// The first shapes of a mailbox that are shown, by their growth.

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "query/node/layout_facts.h"
+#include "query/facts/layout_facts.h"
 #include "render/shared/output.h"
 
 #include <array>
@@ -19,7 +19,7 @@ class Marks {
     explicit Marks(const std::optional<query::LayoutFacts>& facts)
         : facts_(facts ? &*facts : nullptr) {}
 
-    /// Marks `text`, the value of this name (query/node/layout_sources.h) or one computed from all
+    /// Marks `text`, the value of this name (query/facts/layout_sources.h) or one computed from all
     /// of these. An empty text and "?" get no mark.
     [[nodiscard]] std::string operator()(std::string_view value, std::string text) const;
     [[nodiscard]] std::string operator()(std::initializer_list<std::string_view> values,
