@@ -124,13 +124,16 @@ room(libsample stack   node/ events/)
 room(libsample native  events/)
 room(libsample profile node/ events/ stack/ native/)
 
-# Inside the writer: capture <- check <- cli; inside capture, secrets <- copy <- (the session of a
-# capture) <- modes.
+# Inside the writer: capture <- check <- cli; inside capture, secrets <- copy <- node (what belongs to
+# it as a whole) <- session <- modes <- capture itself.
 set(folders "(capture|check|cli)/")
 check(writer/src/capture "${folders}" capture/)
 check(writer/src/check   "${folders}" capture/ check/)
 check(writer/src/capture/secrets "capture/" capture/secrets/)
 check(writer/src/capture/copy    "capture/" capture/secrets/ capture/copy/)
+check(writer/src/capture/node    "capture/" capture/secrets/ capture/copy/ capture/node/)
+check(writer/src/capture/session "capture/" capture/secrets/ capture/copy/ capture/node/ capture/session/)
+check(writer/src/capture/modes   "capture/" capture/copy/ capture/session/ capture/modes/)
 
 # Inside the analyzer: query knows no renderer, render knows no dump; input alone knows that there is
 # more than one kind of file with a dump in it. Exports are no dumps: query/exported reads them back,

@@ -1,4 +1,4 @@
-#include "capture/mapping_groups.h"
+#include "capture/node/mapping_groups.h"
 
 #include <algorithm>
 #include <iterator>

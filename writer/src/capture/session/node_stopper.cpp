@@ -1,4 +1,4 @@
-#include "capture/node_stopper.h"
+#include "capture/session/node_stopper.h"
 
 #include <libdump/base/return_if_error.h>
 #include <libvm/target/stop/raised_priority.h>

@@ -1,6 +1,6 @@
-#include "capture/node_capture.h"
+#include "capture/node/node_capture.h"
 
-#include "capture/activity_capture.h"
+#include "capture/node/activity_capture.h"
 
 #include <libdump/base/return_if_error.h>
 #include <libdump/profile/sample_pages.h>

@@ -1,4 +1,4 @@
-#include "capture/tables/ets_capture.h"
+#include "capture/node/ets_capture.h"
 
 #include "capture/copy/row_writer.h"
 

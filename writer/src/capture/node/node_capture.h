@@ -1,8 +1,8 @@
 #pragma once
 
-#include "capture/capture.h"
 #include "capture/copy/binary_store.h"
 #include "capture/copy/run_writer.h"
+#include "capture/node/capture_options.h"
 #include "capture/secrets/cookie.h"
 
 #include <libdump/base/return_if_error.h>

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "capture/capture.h"
 #include "capture/copy/binary_store.h"
+#include "capture/node/capture_options.h"
 
 #include <libvm/beam/ets/ets_quiet.h>
 #include <libvm/beam/ets/ets_reader.h>

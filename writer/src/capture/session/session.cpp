@@ -1,8 +1,8 @@
-#include "capture/session.h"
+#include "capture/session/session.h"
 
-#include "capture/activity_capture.h"
-#include "capture/memory_capture.h"
-#include "capture/tables/persistent_capture.h"
+#include "capture/node/activity_capture.h"
+#include "capture/node/memory_capture.h"
+#include "capture/node/persistent_capture.h"
 
 #include <libdump/base/error.h>
 #include <libdump/base/return_if_error.h>

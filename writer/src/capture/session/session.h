@@ -1,18 +1,20 @@
 #pragma once
 
-#include "capture/capture.h"
-#include "capture/choice.h"
-#include "capture/node_capture.h"
-#include "capture/node_stopper.h"
-#include "capture/process_capture.h"
+#include "capture/node/capture_options.h"
+#include "capture/node/ets_capture.h"
+#include "capture/node/node_capture.h"
+#include "capture/node/socket_capture.h"
 #include "capture/secrets/cookie_finder.h"
-#include "capture/tables/ets_capture.h"
-#include "capture/tables/socket_capture.h"
+#include "capture/session/capture_report.h"
+#include "capture/session/choice.h"
+#include "capture/session/node_stopper.h"
+#include "capture/session/process_capture.h"
 
 #include <libvm/beam/processes/process_proof.h>
 #include <libvm/beam/tables/id_table.h>
 #include <libvm/beam/vm/steady_read.h>
 
+#include <atomic>
 #include <memory>
 #include <optional>
 

@@ -1,4 +1,4 @@
-#include "capture/choice.h"
+#include "capture/session/choice.h"
 
 #include <libdump/base/return_if_error.h>
 #include <libdump/format/process_name.h>

@@ -1,4 +1,4 @@
-#include "capture/process_capture.h"
+#include "capture/session/process_capture.h"
 
 #include <libdump/base/return_if_error.h>
 #include <libdump/write/record_limits.h>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "capture/capture.h"
+#include "capture/node/capture_options.h"
 
 #include <libvm/beam/processes/process.h>
 

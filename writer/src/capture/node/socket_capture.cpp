@@ -1,4 +1,4 @@
-#include "capture/tables/socket_capture.h"
+#include "capture/node/socket_capture.h"
 
 #include <libdump/base/return_if_error.h>
 #include <libdump/write/append.h>

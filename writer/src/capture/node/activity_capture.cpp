@@ -1,4 +1,4 @@
-#include "capture/activity_capture.h"
+#include "capture/node/activity_capture.h"
 
 #include <libdump/base/amount_text.h>
 #include <libdump/base/return_if_error.h>

@@ -1,6 +1,6 @@
-#include "capture/memory_capture.h"
+#include "capture/node/memory_capture.h"
 
-#include "capture/mapping_groups.h"
+#include "capture/node/mapping_groups.h"
 
 #include <libdump/base/return_if_error.h>
 #include <libdump/write/append.h>

@@ -1,6 +1,6 @@
-#include "capture/tables/persistent_capture.h"
+#include "capture/node/persistent_capture.h"
 
-#include "capture/activity_capture.h"
+#include "capture/node/activity_capture.h"
 
 #include <libdump/base/return_if_error.h>
 
