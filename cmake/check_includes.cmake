@@ -77,13 +77,15 @@ room(libdump crash/export base/ format/ term/ heap/ model/)
 
 # Inside read: file <- frames <- recovery <- (the reader of a dump).
 check(libdump/read/file   "libdump/read/" libdump/read/file/)
-check(libdump/read/frames "libdump/read/recovery" "<none>")
+check(libdump/read/frames "libdump/read/" libdump/read/file/ libdump/read/frames/)
 
 # Inside crash: text <- import, in that words <- heap <- records <- convert; open, which lets a model
 # read terms from the text, sees import from outside; in export, which writes such a text of any
 # dump, terms <- sections.
 check(libdump/crash/import/words   "libdump/crash/import/" libdump/crash/import/words/)
-check(libdump/crash/import/heap    "libdump/crash/import/records/" "<none>")
+check(libdump/crash/import/heap    "libdump/crash/import/" libdump/crash/import/words/ libdump/crash/import/heap/)
+check(libdump/crash/import/records "libdump/crash/import/" libdump/crash/import/words/ libdump/crash/import/heap/
+      libdump/crash/import/records/)
 check(libdump/crash/export/terms   "libdump/crash/export/" libdump/crash/export/terms/)
 
 # libvm: memory <- target <- beam <- nodes, fit.
@@ -122,13 +124,16 @@ room(libsample stack   node/ events/)
 room(libsample native  events/)
 room(libsample profile node/ events/ stack/ native/)
 
-# Inside the writer: capture <- check <- cli; inside capture, secrets <- copy <- (the session of a
-# capture) <- modes.
+# Inside the writer: capture <- check <- cli; inside capture, secrets <- copy <- node (what belongs to
+# it as a whole) <- session <- modes <- capture itself.
 set(folders "(capture|check|cli)/")
 check(writer/src/capture "${folders}" capture/)
 check(writer/src/check   "${folders}" capture/ check/)
 check(writer/src/capture/secrets "capture/" capture/secrets/)
 check(writer/src/capture/copy    "capture/" capture/secrets/ capture/copy/)
+check(writer/src/capture/node    "capture/" capture/secrets/ capture/copy/ capture/node/)
+check(writer/src/capture/session "capture/" capture/secrets/ capture/copy/ capture/node/ capture/session/)
+check(writer/src/capture/modes   "capture/" capture/copy/ capture/session/ capture/modes/)
 
 # Inside the analyzer: query knows no renderer, render knows no dump; input alone knows that there is
 # more than one kind of file with a dump in it. Exports are no dumps: query/exported reads them back,
@@ -139,14 +144,46 @@ check(analyzer/src/input      "${folders}" input/)
 check(analyzer/src/query      "${folders}" query/)
 check(analyzer/src/sql        "${folders}" query/ sql/)
 check(analyzer/src/render     "${folders}" query/ sql/ render/)
-check(analyzer/src/query/exported "(libdump|query)/" libdump/base/ query/exported/ query/node/
-      query/rows/ query/tables/ query/things/)
-file(GLOB rooms RELATIVE "${ROOT}" "${ROOT}/analyzer/src/input" "${ROOT}/analyzer/src/render"
-     "${ROOT}/analyzer/src/query/*")
-list(REMOVE_ITEM rooms analyzer/src/query/diff analyzer/src/query/exported)
-foreach(room IN LISTS rooms)
-  check(${room} "query/exported/" "<none>")
+check(analyzer/src/query/exported "libdump/" libdump/base/)
+foreach(room input sql render)
+  check(analyzer/src/${room} "query/exported/" "<none>")
 endforeach()
+
+# Inside render: shared <- tables, export, report, (the others). Inside cli: what commands share <-
+# commands.
+check(analyzer/src/render/shared "render/" render/shared/)
+foreach(room tables export report)
+  check(analyzer/src/render/${room} "render/" render/shared/ render/${room}/)
+endforeach()
+check(analyzer/src/cli "cli/commands/" "<none>")
+
+# floor(FOLDER SEEN...): query/FOLDER sees itself, and SEEN of query.
+function(floor name)
+  set(seen query/${name}/)
+  foreach(other IN LISTS ARGN)
+    list(APPEND seen query/${other})
+  endforeach()
+  check(analyzer/src/query/${name} "query/" ${seen})
+endfunction()
+
+# Inside query, from the bottom up: how lists are asked for and what they hold, what a dump says of
+# itself, terms; one process and its heap; what else a node has; all processes, which count their
+# tables; memory, which has them and the tables as parts; who holds what; what is found in all that.
+floor(rows)
+floor(facts)
+floor(term)
+floor(process   rows/ facts/ term/)
+floor(heap      facts/ term/ process/)
+floor(activity  rows/ facts/ process/)
+floor(tables    rows/ facts/ term/ process/)
+floor(processes rows/ facts/ term/ process/ tables/)
+floor(memory    rows/ facts/ process/ tables/ processes/)
+floor(holders   rows/ facts/ term/ process/ heap/ tables/ memory/)
+floor(redaction process/ tables/ holders/)
+floor(findings  rows/ facts/ term/ process/ activity/ tables/ processes/ memory/ holders/)
+floor(things    rows/ facts/ process/ activity/ tables/ processes/ memory/ holders/ findings/)
+floor(exported  rows/ facts/ process/ tables/ things/thing_kinds\\.h)
+floor(diff      rows/ facts/ process/ heap/ activity/ tables/ processes/ memory/ exported/)
 
 # Inside the layout tool: file <- dwarf <- cli, which alone opens nodes and cores and tries a layout on
 # them.

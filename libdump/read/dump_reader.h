@@ -3,6 +3,7 @@
 #include <libdump/base/error.h>
 #include <libdump/format/format.h>
 #include <libdump/format/written_frames.h>
+#include <libdump/read/frames/read_stats.h>
 #include <libdump/read/recovered_index.h>
 
 #include <records.pb.h>
@@ -23,11 +24,6 @@ struct DumpReaderOptions {
     unsigned threads = 1;
 };
 
-struct ReadStats {
-    std::uint64_t frames_decompressed = 0;
-    std::uint64_t file_bytes_read = 0;
-};
-
 /// A record in a decompressed frame. Holds the frame, so the payload stays valid with it.
 struct RecordView {
     format::RecordKind kind = format::RecordKind::kPadding;
@@ -41,12 +37,6 @@ struct Damage {
     bool truncated = false;        ///< no tail: writer or file ended early
     std::uint64_t lost_bytes = 0;  ///< file bytes outside complete frames
     std::string what;              ///< one sentence
-};
-
-/// Frames that were needed and cannot be read: answers lack their contents.
-struct UnreadableFrames {
-    std::uint64_t frames = 0;
-    Error first;  ///< why the first of them cannot be read
 };
 
 /// Random access to a dump's records through a bounded cache of decompressed frames. Opening reads

@@ -1,5 +1,6 @@
 """Checks on the checkout itself: `checks.py NAME` runs one, as ctest does."""
 
+import graphlib
 import json
 import os
 import pathlib
@@ -245,7 +246,15 @@ class Layers(unittest.TestCase):
         self.refuses("analyzer/src/query/bad.cpp", "libdump/write/dump_writer.h")
 
     def test_a_query_that_reads_exports_is_refused(self):
-        self.refuses("analyzer/src/query/groups/bad.cpp", "query/exported/export_file.h")
+        self.refuses("analyzer/src/query/processes/bad.cpp", "query/exported/export_file.h")
+
+    def test_a_query_that_includes_a_higher_floor_is_refused(self):
+        self.refuses("analyzer/src/query/rows/bad.cpp", "query/process/process_line.h")
+        self.refuses("analyzer/src/query/term/bad.cpp", "query/process/opened_process.h")
+        self.refuses("analyzer/src/query/process/bad.cpp", "query/heap/heap_roots.h")
+        self.refuses("analyzer/src/query/tables/bad.cpp", "query/activity/ports.h")
+        self.refuses("analyzer/src/query/memory/bad.cpp", "query/findings/finding.h")
+        self.refuses("analyzer/src/query/findings/bad.cpp", "query/things/things.h")
 
     def test_a_reader_of_exports_that_reads_dumps_is_refused(self):
         self.refuses("analyzer/src/query/exported/bad.cpp", "libdump/model/dump.h")
@@ -257,9 +266,34 @@ class Layers(unittest.TestCase):
         self.refuses("libdump/read/bad.cpp", "libdump/write/dump_writer.h")
 
     def test_a_model_that_knows_the_text_of_crash_dumps_is_refused(self):
-        self.refuses("libdump/model/bad.cpp", "libdump/crash/import/lazy_terms.h")
+        self.refuses("libdump/model/bad.cpp", "libdump/crash/import/heap/lazy_terms.h")
         self.refuses("libdump/crash/text/bad.cpp", "libdump/crash/import/words/names.h")
         self.refuses("libdump/crash/export/bad.cpp", "libdump/write/dump_writer.h")
+
+    def test_a_part_that_includes_what_is_made_of_it_is_refused(self):
+        self.refuses("libdump/read/frames/bad.cpp", "libdump/read/dump_reader.h")
+        self.refuses("libdump/crash/import/heap/bad.cpp", "libdump/crash/import/convert.h")
+        self.refuses("writer/src/capture/node/bad.cpp", "capture/capture.h")
+        self.refuses("writer/src/capture/session/bad.cpp", "capture/modes/live.h")
+        self.refuses("analyzer/src/render/shared/bad.cpp", "render/term.h")
+
+    def test_folders_form_no_cycle(self):
+        for top in ("libdump", "libvm", "libsample", "program", "manual", "writer/src",
+                    "analyzer/src", "layout/src", "sampler/src", "watcher/src"):
+            base = ROOT if "/" not in top else ROOT / top
+            seen = {}
+            for source in (ROOT / top).rglob("*"):
+                if source.suffix not in (".h", ".cpp"):
+                    continue
+                folder = source.parent.relative_to(base)
+                for header in re.findall(r'(?m)^#include [<"]([^>"]+)[>"]', source.read_text()):
+                    other = pathlib.Path(header).parent
+                    if other != folder and (base / header).is_file():
+                        seen.setdefault(str(folder), set()).add(str(other))
+            try:
+                list(graphlib.TopologicalSorter(seen).static_order())
+            except graphlib.CycleError as error:
+                self.fail(f"{top}: folders that include each other: {' <- '.join(error.args[1])}")
 
     def test_a_layout_tool_that_captures_is_refused(self):
         self.refuses("layout/src/cli/bad.cpp", "libvm/nodes/node_choice.h")

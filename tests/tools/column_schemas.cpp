@@ -10,7 +10,7 @@
 #include "query/holders/binaries.h"
 #include "query/memory/allocators.h"
 #include "query/memory/carriers.h"
-#include "query/node/process_line.h"
+#include "query/process/process_line.h"
 #include "query/tables/ets_tables.h"
 #include "query/tables/modules.h"
 #include "query/tables/persistent_terms.h"

@@ -1,7 +1,7 @@
 #include "cli/invocation.h"
 
 #include "cli/progress.h"
-#include "query/node/dump_facts.h"
+#include "query/facts/dump_facts.h"
 #include "render/shared/table.h"
 
 #include <libdump/base/return_if_error.h>

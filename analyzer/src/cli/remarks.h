@@ -1,8 +1,8 @@
 #pragma once
 
 #include "cli/command.h"
-#include "query/node/process_line.h"
 #include "query/process/opened_process.h"
+#include "query/process/process_line.h"
 
 #include <fmt/format.h>
 

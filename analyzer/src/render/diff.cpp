@@ -1,7 +1,7 @@
 #include "render/diff.h"
 
 #include "query/diff/series.h"
-#include "query/node/time_span.h"
+#include "query/facts/time_span.h"
 #include "render/processes.h"
 #include "render/shared/json.h"
 #include "render/shared/layout.h"

@@ -1,7 +1,7 @@
 #include "render/ets.h"
 
 #include "query/tables/ets_row_groups.h"
-#include "render/node/memory.h"
+#include "render/memory.h"
 #include "render/shared/json.h"
 #include "render/shared/known.h"
 #include "render/shared/layout.h"

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "query/groups/process_groups.h"
-#include "query/groups/process_tree.h"
-#include "query/groups/waits.h"
+#include "query/processes/process_groups.h"
+#include "query/processes/process_tree.h"
+#include "query/processes/waits.h"
 #include "render/shared/output.h"
 
 namespace beamdump::render {

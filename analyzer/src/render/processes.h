@@ -1,9 +1,9 @@
 #pragma once
 
-#include "query/node/dump_facts.h"
-#include "query/node/process_line.h"
-#include "query/node/processes.h"
-#include "query/rows/process_columns.h"
+#include "query/facts/dump_facts.h"
+#include "query/process/process_line.h"
+#include "query/processes/process_columns.h"
+#include "query/processes/processes.h"
 #include "render/shared/layout.h"
 #include "render/shared/output.h"
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "query/node/sections.h"
+#include "query/facts/sections.h"
 #include "render/shared/output.h"
 
 namespace beamdump::render {

@@ -1,6 +1,6 @@
 #include "render/summary.h"
 
-#include "render/node/memory.h"
+#include "render/memory.h"
 #include "render/processes.h"
 #include "render/shared/json.h"
 #include "render/shared/known.h"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "query/node/summary.h"
+#include "query/findings/summary.h"
 #include "render/shared/output.h"
 
 namespace beamdump::render {

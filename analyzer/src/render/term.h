@@ -1,6 +1,6 @@
 #pragma once
 
-#include "query/term/term_reading.h"
+#include "query/heap/term_reading.h"
 #include "render/shared/output.h"
 
 #include <libdump/base/error.h>

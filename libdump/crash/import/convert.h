@@ -1,7 +1,7 @@
 #pragma once
 
 #include <libdump/base/byte_sink.h>
-#include <libdump/crash/import/lazy_terms.h>
+#include <libdump/crash/import/heap/lazy_terms.h>
 #include <libdump/crash/text/crash_dump.h>
 #include <libdump/format/written_frames.h>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <libdump/crash/import/lazy_terms.h>
+#include <libdump/crash/import/heap/lazy_terms.h>
 #include <libdump/model/process_context.h>
 
 #include <array>

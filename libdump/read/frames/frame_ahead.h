@@ -1,11 +1,11 @@
 #pragma once
 
 #include <libdump/base/error.h>
-#include <libdump/read/dump_reader.h>
 #include <libdump/read/file/file_source.h>
 #include <libdump/read/frames/frame.h>
 #include <libdump/read/frames/frame_index.h>
 #include <libdump/read/frames/frame_loader.h>
+#include <libdump/read/frames/read_stats.h>
 
 #include <condition_variable>
 #include <cstddef>

@@ -6,6 +6,7 @@
 #include <libdump/read/frames/frame_cache.h>
 #include <libdump/read/frames/frame_index.h>
 #include <libdump/read/frames/frame_loader.h>
+#include <libdump/read/frames/read_stats.h>
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
 #include "cli/arguments.h"
 #include "cli/command_table.h"
 #include "program.h"
-#include "query/node/processes.h"
+#include "query/processes/processes.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

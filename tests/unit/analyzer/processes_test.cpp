@@ -1,4 +1,4 @@
-#include "query/node/processes.h"
+#include "query/processes/processes.h"
 
 #include "program.h"
 

@@ -4,7 +4,7 @@
 #include "capture/modes/live.h"
 #include "capture/modes/snapshot.h"
 #include "capture/modes/stops.h"
-#include "capture/node_capture.h"
+#include "capture/node/node_capture.h"
 
 #include <libdump/base/return_if_error.h>
 #include <libdump/base/system_error.h>

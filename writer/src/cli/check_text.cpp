@@ -2,7 +2,7 @@
 
 #include "capture/modes/snapshot.h"
 #include "capture/modes/stops.h"
-#include "capture/session.h"
+#include "capture/session/session.h"
 #include "cli/progress.h"
 
 #include <libdump/base/terminal_text.h>

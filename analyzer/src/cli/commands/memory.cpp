@@ -2,7 +2,7 @@
 
 #include "cli/command_table.h"
 #include "cli/shared_options.h"
-#include "render/node/memory.h"
+#include "render/memory.h"
 
 #include <libdump/base/return_if_error.h>
 

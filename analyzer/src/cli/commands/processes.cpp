@@ -1,9 +1,9 @@
-#include "query/node/processes.h"
+#include "query/processes/processes.h"
 
 #include "cli/command_table.h"
 #include "cli/every_process.h"
 #include "cli/shared_options.h"
-#include "query/groups/process_groups.h"
+#include "query/processes/process_groups.h"
 #include "render/groups.h"
 #include "render/processes.h"
 

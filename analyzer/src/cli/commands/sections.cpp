@@ -1,4 +1,4 @@
-#include "query/node/sections.h"
+#include "query/facts/sections.h"
 
 #include "cli/command_table.h"
 #include "cli/shared_options.h"

@@ -1,4 +1,4 @@
-#include "query/node/summary.h"
+#include "query/findings/summary.h"
 
 #include "cli/command_table.h"
 #include "cli/every_process.h"

@@ -4,7 +4,7 @@
 #include "cli/remarks.h"
 #include "cli/shared_options.h"
 #include "cli/term_options.h"
-#include "query/term/term_reading.h"
+#include "query/heap/term_reading.h"
 
 #include <libdump/base/amount_text.h>
 #include <libdump/base/return_if_error.h>

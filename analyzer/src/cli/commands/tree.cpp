@@ -1,7 +1,7 @@
 #include "cli/command_table.h"
 #include "cli/every_process.h"
 #include "cli/shared_options.h"
-#include "query/groups/process_tree.h"
+#include "query/processes/process_tree.h"
 #include "render/groups.h"
 
 #include <libdump/base/return_if_error.h>

@@ -1,4 +1,4 @@
-#include "query/groups/waits.h"
+#include "query/processes/waits.h"
 
 #include "cli/command_table.h"
 #include "cli/every_process.h"

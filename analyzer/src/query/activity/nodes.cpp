@@ -1,8 +1,8 @@
 #include "query/activity/nodes.h"
 
-#include "query/activity/known_processes.h"
-#include "query/node/process_line.h"
-#include "query/node/sections.h"
+#include "query/facts/sections.h"
+#include "query/process/known_processes.h"
+#include "query/process/process_line.h"
 
 #include <libdump/base/return_if_error.h>
 #include <libdump/model/owner_id.h>

@@ -1,8 +1,8 @@
 #include "query/activity/ports.h"
 
-#include "query/activity/known_processes.h"
-#include "query/node/process_line.h"
-#include "query/node/sections.h"
+#include "query/facts/sections.h"
+#include "query/process/known_processes.h"
+#include "query/process/process_line.h"
 #include "query/rows/cells.h"
 
 #include <libdump/base/decimal.h>

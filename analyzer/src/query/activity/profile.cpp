@@ -1,7 +1,7 @@
 #include "query/activity/profile.h"
 
-#include "query/node/dump_facts.h"
-#include "query/node/process_line.h"
+#include "query/facts/dump_facts.h"
+#include "query/process/process_line.h"
 
 #include <libdump/base/return_if_error.h>
 #include <libdump/profile/sample_pages.h>

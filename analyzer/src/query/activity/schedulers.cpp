@@ -1,7 +1,7 @@
 #include "query/activity/schedulers.h"
 
-#include "query/activity/known_processes.h"
-#include "query/node/sections.h"
+#include "query/facts/sections.h"
+#include "query/process/known_processes.h"
 #include "query/rows/cells.h"
 
 #include <libdump/base/decimal.h>

@@ -1,7 +1,7 @@
 #include "query/activity/sockets.h"
 
-#include "query/activity/known_processes.h"
-#include "query/node/process_line.h"
+#include "query/process/known_processes.h"
+#include "query/process/process_line.h"
 
 #include <libdump/base/return_if_error.h>
 #include <libdump/model/owner_id.h>

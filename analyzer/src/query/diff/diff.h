@@ -1,7 +1,7 @@
 #pragma once
 
 #include "query/diff/diff_source.h"
-#include "query/node/process_line.h"
+#include "query/process/process_line.h"
 
 #include <libdump/base/error.h>
 

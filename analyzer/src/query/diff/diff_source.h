@@ -3,9 +3,9 @@
 #include "query/diff/series.h"
 #include "query/diff/thing_table.h"
 #include "query/exported/export_file.h"
-#include "query/groups/group_names.h"
-#include "query/node/dump_facts.h"
+#include "query/facts/dump_facts.h"
 #include "query/process/every_process.h"
+#include "query/processes/group_names.h"
 
 #include <libdump/base/budget.h>
 #include <libdump/base/error.h>
@@ -60,7 +60,7 @@ struct DiffContext {
 
 /// A section of a comparison: what its things are called, and what is counted of them. The name of
 /// a measure is that of its JSON member; empty: its things have none. "diff.NAME.MEASURE" stands
-/// for it in query/node/layout_sources.cpp.
+/// for it in query/facts/layout_sources.cpp.
 struct SectionKind {
     std::string_view name;   ///< in JSON
     std::string_view title;  ///< in the text

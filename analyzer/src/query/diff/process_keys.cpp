@@ -1,9 +1,9 @@
 #include "query/diff/process_keys.h"
 
 #include "query/exported/exported_things.h"
-#include "query/node/process_fields.h"
-#include "query/node/process_line.h"
+#include "query/process/process_line.h"
 #include "query/process/process_names.h"
+#include "query/processes/process_fields.h"
 
 #include <libdump/base/return_if_error.h>
 #include <libdump/model/owner_id.h>

@@ -1,6 +1,6 @@
 #include "query/diff/section.h"
 
-#include "query/tables/first_items.h"
+#include "query/rows/first_items.h"
 
 #include <algorithm>
 #include <functional>

@@ -1,6 +1,6 @@
 #include "query/diff/series.h"
 
-#include "query/node/time_span.h"
+#include "query/facts/time_span.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "query/node/dump_facts.h"
-#include "query/node/node_run.h"
+#include "query/facts/dump_facts.h"
+#include "query/facts/node_run.h"
 #include "query/things/thing_kinds.h"
 
 #include <libdump/base/error.h>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "query/exported/export_file.h"
-#include "query/node/process_line.h"
+#include "query/process/process_line.h"
 #include "query/tables/ets_tables.h"
 #include "query/tables/modules.h"
 

@@ -1,6 +1,6 @@
 #include "query/findings/findings.h"
 
-#include "query/node/choice.h"
+#include "query/rows/choice.h"
 
 #include <array>
 #include <utility>

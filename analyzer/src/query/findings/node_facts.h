@@ -1,10 +1,10 @@
 #pragma once
 
 #include "query/findings/process_scan.h"
-#include "query/groups/waits.h"
 #include "query/memory/node_memory.h"
-#include "query/node/process_line.h"
 #include "query/process/every_process.h"
+#include "query/process/process_line.h"
+#include "query/processes/waits.h"
 #include "query/tables/ets_tables.h"
 
 #include <libdump/base/budget.h>

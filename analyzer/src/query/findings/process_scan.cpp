@@ -1,8 +1,8 @@
 #include "query/findings/process_scan.h"
 
-#include "query/node/process_fields.h"
-#include "query/node/process_line.h"
-#include "query/tables/first_items.h"
+#include "query/process/process_line.h"
+#include "query/processes/process_fields.h"
+#include "query/rows/first_items.h"
 
 #include <libdump/base/return_if_error.h>
 #include <libdump/format/process_row.h>

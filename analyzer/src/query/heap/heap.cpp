@@ -1,8 +1,8 @@
 #include "query/heap/heap.h"
 
 #include "query/heap/heap_roots.h"
+#include "query/process/deferred_texts.h"
 #include "query/process/opened_process.h"
-#include "query/term/deferred_texts.h"
 #include "query/term/term_path.h"
 
 #include <libdump/base/return_if_error.h>

@@ -1,8 +1,8 @@
 #pragma once
 
+#include "query/facts/dump_facts.h"
 #include "query/heap/heap_roots.h"
-#include "query/node/dump_facts.h"
-#include "query/node/process_line.h"
+#include "query/process/process_line.h"
 #include "query/term/term_text.h"
 
 #include <libdump/base/budget.h>

@@ -1,11 +1,11 @@
 #include "query/holders/binaries.h"
 
-#include "query/holders/binary_records.h"
 #include "query/holders/process_sweep.h"
-#include "query/node/choice.h"
+#include "query/memory/binary_records.h"
 #include "query/process/process_binaries.h"
 #include "query/process/process_names.h"
-#include "query/tables/first_items.h"
+#include "query/rows/choice.h"
+#include "query/rows/first_items.h"
 
 #include <libdump/base/budget.h>
 #include <libdump/base/return_if_error.h>

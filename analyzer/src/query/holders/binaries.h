@@ -1,7 +1,7 @@
 #pragma once
 
+#include "query/facts/dump_facts.h"
 #include "query/holders/node_sweep.h"
-#include "query/node/dump_facts.h"
 #include "query/process/every_process.h"
 #include "query/rows/fields.h"
 

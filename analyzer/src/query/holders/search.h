@@ -1,11 +1,11 @@
 #pragma once
 
+#include "query/facts/dump_facts.h"
 #include "query/holders/node_sweep.h"
 #include "query/holders/pattern.h"
 #include "query/holders/process_sweep.h"
-#include "query/node/dump_facts.h"
-#include "query/node/process_line.h"
 #include "query/process/every_process.h"
+#include "query/process/process_line.h"
 
 #include <libdump/base/budget.h>
 #include <libdump/base/error.h>

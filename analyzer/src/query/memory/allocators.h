@@ -1,8 +1,8 @@
 #pragma once
 
+#include "query/facts/dump_facts.h"
 #include "query/memory/carriers.h"
 #include "query/memory/node_memory.h"
-#include "query/node/dump_facts.h"
 
 #include <libdump/base/error.h>
 

@@ -1,6 +1,6 @@
 #include "query/memory/memory.h"
 
-#include "query/holders/binary_records.h"
+#include "query/memory/binary_records.h"
 #include "query/process/process_names.h"
 
 #include <libdump/base/return_if_error.h>

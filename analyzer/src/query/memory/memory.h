@@ -1,8 +1,8 @@
 #pragma once
 
-#include "query/groups/process_groups.h"
 #include "query/memory/allocators.h"
-#include "query/node/process_line.h"
+#include "query/process/process_line.h"
+#include "query/processes/process_groups.h"
 #include "query/tables/ets_tables.h"
 
 #include <libdump/base/budget.h>

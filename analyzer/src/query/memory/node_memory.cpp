@@ -1,7 +1,7 @@
 #include "query/memory/node_memory.h"
 
-#include "query/node/dump_facts.h"
-#include "query/node/sections.h"
+#include "query/facts/dump_facts.h"
+#include "query/facts/sections.h"
 
 #include <libdump/base/return_if_error.h>
 

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "query/node/dump_facts.h"
-#include "query/node/process_line.h"
+#include "query/facts/dump_facts.h"
 #include "query/process/opened_process.h"
+#include "query/process/process_line.h"
 
 #include <libdump/base/error.h>
 #include <libdump/term/backtrace_cursor.h>

@@ -1,7 +1,7 @@
 #include "query/process/messages.h"
 
-#include "query/node/choice.h"
 #include "query/process/opened_process.h"
+#include "query/rows/choice.h"
 
 #include <libdump/base/return_if_error.h>
 #include <libdump/model/external_message.h>

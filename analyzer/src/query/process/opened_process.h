@@ -1,6 +1,6 @@
 #pragma once
 
-#include "query/node/process_line.h"
+#include "query/process/process_line.h"
 
 #include <libdump/base/error.h>
 #include <libdump/model/process_context.h>

@@ -1,11 +1,11 @@
 #include "query/process/process_details.h"
 
-#include "query/node/dump_facts.h"
+#include "query/facts/dump_facts.h"
+#include "query/process/deferred_texts.h"
 #include "query/process/dictionary.h"
 #include "query/process/opened_process.h"
 #include "query/process/process_binaries.h"
 #include "query/process/process_names.h"
-#include "query/term/deferred_texts.h"
 
 #include <libdump/base/return_if_error.h>
 #include <libdump/format/process_name.h>

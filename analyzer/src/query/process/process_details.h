@@ -1,7 +1,7 @@
 #pragma once
 
-#include "query/node/dump_facts.h"
-#include "query/node/process_line.h"
+#include "query/facts/dump_facts.h"
+#include "query/process/process_line.h"
 #include "query/term/term_text.h"
 
 #include <libdump/base/error.h>

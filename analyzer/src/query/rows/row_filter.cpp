@@ -1,6 +1,6 @@
 #include "query/rows/row_filter.h"
 
-#include "query/node/choice.h"
+#include "query/rows/choice.h"
 
 #include <libdump/base/byte_amount.h>
 #include <libdump/base/decimal.h>

@@ -1,6 +1,6 @@
 #include "query/rows/row_list.h"
 
-#include "query/node/choice.h"
+#include "query/rows/choice.h"
 
 #include <libdump/base/return_if_error.h>
 

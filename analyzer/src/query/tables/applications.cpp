@@ -1,6 +1,6 @@
 #include "query/tables/applications.h"
 
-#include "query/node/process_line.h"
+#include "query/process/process_line.h"
 #include "query/tables/ets_rows.h"
 #include "query/term/term_text.h"
 #include "query/term/term_view.h"

@@ -1,6 +1,6 @@
 #include "query/tables/atom_sections.h"
 
-#include "query/node/sections.h"
+#include "query/facts/sections.h"
 
 #include <libdump/base/return_if_error.h>
 #include <libdump/term/atom_text.h>

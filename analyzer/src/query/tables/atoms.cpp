@@ -1,8 +1,8 @@
 #include "query/tables/atoms.h"
 
-#include "query/node/choice.h"
+#include "query/rows/choice.h"
+#include "query/rows/first_items.h"
 #include "query/tables/atom_sections.h"
-#include "query/tables/first_items.h"
 
 #include <libdump/base/return_if_error.h>
 #include <libdump/term/atom_text.h>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "query/node/dump_facts.h"
+#include "query/facts/dump_facts.h"
 
 #include <libdump/base/error.h>
 #include <libdump/format/atom_limit.h>

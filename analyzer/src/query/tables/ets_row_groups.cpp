@@ -1,6 +1,6 @@
 #include "query/tables/ets_row_groups.h"
 
-#include "query/node/process_line.h"
+#include "query/process/process_line.h"
 #include "query/tables/atoms.h"
 #include "query/term/term_parts.h"
 #include "query/term/term_text.h"

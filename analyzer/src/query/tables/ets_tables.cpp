@@ -1,7 +1,7 @@
 #include "query/tables/ets_tables.h"
 
-#include "query/activity/known_processes.h"
-#include "query/node/process_line.h"
+#include "query/process/known_processes.h"
+#include "query/process/process_line.h"
 #include "query/tables/ets_sections.h"
 
 #include <libdump/base/return_if_error.h>

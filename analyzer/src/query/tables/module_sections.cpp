@@ -1,6 +1,6 @@
 #include "query/tables/module_sections.h"
 
-#include "query/node/sections.h"
+#include "query/facts/sections.h"
 
 #include <libdump/base/decimal.h>
 #include <libdump/base/return_if_error.h>

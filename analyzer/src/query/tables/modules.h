@@ -1,6 +1,6 @@
 #pragma once
 
-#include "query/node/dump_facts.h"
+#include "query/facts/dump_facts.h"
 #include "query/process/every_process.h"
 #include "query/rows/fields.h"
 #include "query/rows/row_list.h"

@@ -1,6 +1,6 @@
 #include "query/tables/persistent_terms.h"
 
-#include "query/node/sections.h"
+#include "query/facts/sections.h"
 
 #include <libdump/base/nearest.h>
 #include <libdump/base/return_if_error.h>

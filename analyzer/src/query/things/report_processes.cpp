@@ -1,7 +1,7 @@
 #include "query/things/report_processes.h"
 
-#include "query/groups/process_tree.h"
-#include "query/node/processes.h"
+#include "query/processes/process_tree.h"
+#include "query/processes/processes.h"
 
 #include <libdump/base/return_if_error.h>
 

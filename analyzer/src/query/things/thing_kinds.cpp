@@ -6,7 +6,7 @@
 #include "query/activity/timers.h"
 #include "query/holders/binaries.h"
 #include "query/memory/allocators.h"
-#include "query/node/process_line.h"
+#include "query/process/process_line.h"
 #include "query/tables/ets_tables.h"
 #include "query/tables/modules.h"
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "query/node/dump_facts.h"
+#include "query/facts/dump_facts.h"
 #include "query/process/every_process.h"
 #include "query/things/thing_kinds.h"
 

@@ -1,9 +1,9 @@
 #pragma once
 
-#include "query/node/dump_facts.h"
-#include "query/node/process_line.h"
+#include "query/facts/dump_facts.h"
 #include "query/process/opened_process.h"
 #include "query/process/process_details.h"
+#include "query/process/process_line.h"
 #include "render/shared/output.h"
 
 #include <libdump/text/json_writer.h>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "query/node/layout_facts.h"
+#include "query/facts/layout_facts.h"
 #include "render/shared/output.h"
 
 #include <optional>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "query/node/dump_facts.h"
+#include "query/facts/dump_facts.h"
 #include "query/rows/row_list.h"
 #include "render/shared/json.h"
 #include "render/shared/output.h"

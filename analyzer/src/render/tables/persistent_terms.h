@@ -1,6 +1,6 @@
 #pragma once
 
-#include "query/node/dump_facts.h"
+#include "query/facts/dump_facts.h"
 #include "query/tables/persistent_terms.h"
 #include "render/shared/output.h"
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <libdump/crash/import/heap/lazy_heap.h>
-#include <libdump/crash/import/lazy_terms.h>
+#include <libdump/crash/import/heap/lazy_terms.h>
 
 #include <unordered_map>
 

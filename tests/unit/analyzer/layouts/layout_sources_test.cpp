@@ -1,4 +1,4 @@
-#include "query/node/layout_sources.h"
+#include "query/facts/layout_sources.h"
 
 #include "layout_fields.h"
 

@@ -1,6 +1,6 @@
 #include "layout_fields.h"
 #include "program.h"
-#include "query/node/layout_sources.h"
+#include "query/facts/layout_sources.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 #include "program.h"
-#include "query/groups/process_groups.h"
-#include "query/groups/process_tree.h"
-#include "query/groups/waits.h"
+#include "query/processes/process_groups.h"
+#include "query/processes/process_tree.h"
+#include "query/processes/waits.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 #include "program.h"
-#include "query/node/process_line.h"
+#include "query/process/process_line.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

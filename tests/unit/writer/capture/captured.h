@@ -1,6 +1,6 @@
 #pragma once
 
-#include "capture/session.h"
+#include "capture/session/session.h"
 #include "fake_vm/standard_node.h"
 #include "support/memory_sink.h"
 #include "support/temporary_directory.h"

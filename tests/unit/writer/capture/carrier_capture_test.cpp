@@ -1,4 +1,4 @@
-#include "capture/memory_capture.h"
+#include "capture/node/memory_capture.h"
 #include "captured.h"
 #include "fake_vm/each_layout.h"
 #include "fake_vm/fake_carrier.h"

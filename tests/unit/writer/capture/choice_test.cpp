@@ -1,4 +1,4 @@
-#include "capture/choice.h"
+#include "capture/session/choice.h"
 
 #include "fake_vm/each_layout.h"
 

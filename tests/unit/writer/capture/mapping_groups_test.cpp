@@ -1,4 +1,4 @@
-#include "capture/mapping_groups.h"
+#include "capture/node/mapping_groups.h"
 
 #include "fake_vm/fake_vm.h"
 #include "fake_vm/standard_node.h"

@@ -1,4 +1,4 @@
-#include "capture/node_stopper.h"
+#include "capture/session/node_stopper.h"
 
 #include "fake_vm/each_layout.h"
 #include "support/memory_sink.h"

@@ -1,4 +1,4 @@
-#include "capture/activity_capture.h"
+#include "capture/node/activity_capture.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

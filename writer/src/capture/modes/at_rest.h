@@ -1,6 +1,6 @@
 #pragma once
 
-#include "capture/session.h"
+#include "capture/session/session.h"
 
 #include <cstdint>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "capture/session.h"
+#include "capture/session/session.h"
 
 #include <libdump/base/error.h>
 #include <libdump/base/return_if_error.h>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "capture/session.h"
+#include "capture/session/session.h"
 
 #include <libvm/beam/processes/process.h>
 #include <libvm/beam/processes/process_proof.h>

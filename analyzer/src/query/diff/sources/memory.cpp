@@ -3,8 +3,8 @@
 #include "query/diff/diff_source.h"
 #include "query/diff/process_keys.h"
 #include "query/exported/exported_things.h"
-#include "query/holders/binary_records.h"
-#include "query/rows/process_columns.h"
+#include "query/memory/binary_records.h"
+#include "query/processes/process_columns.h"
 
 #include <libdump/base/amount_text.h>
 #include <libdump/base/return_if_error.h>

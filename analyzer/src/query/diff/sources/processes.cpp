@@ -1,8 +1,8 @@
 #include "query/diff/diff_source.h"
 #include "query/diff/process_keys.h"
 #include "query/exported/exported_things.h"
-#include "query/node/process_line.h"
 #include "query/process/messages.h"
+#include "query/process/process_line.h"
 
 #include <libdump/base/return_if_error.h>
 #include <libdump/model/owner_id.h>

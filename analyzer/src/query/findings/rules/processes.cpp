@@ -1,8 +1,8 @@
 #include "query/findings/finding.h"
 #include "query/findings/node_facts.h"
-#include "query/groups/process_groups.h"
+#include "query/process/behaviour_state.h"
 #include "query/process/process_details.h"
-#include "query/term/behaviour_state.h"
+#include "query/processes/process_groups.h"
 #include "query/term/term_view.h"
 
 #include <libdump/base/amount_text.h>

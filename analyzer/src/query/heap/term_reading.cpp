@@ -1,0 +1,292 @@
+#include "query/heap/term_reading.h"
+
+#include "query/process/behaviour_state.h"
+
+#include <libdump/base/nearest.h>
+#include <libdump/base/return_if_error.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+namespace beamdump::query {
+
+namespace {
+
+/// A dictionary's key in what `heap` shows, by default.
+constexpr PathFinder::Cut kShownKey{.bytes = 80, .ending = ""};
+constexpr std::string_view kState = "state";
+constexpr std::string_view kMessage = "message ";
+
+bool begins_with_root(std::string_view path, std::string_view root) {
+    return path.starts_with(root) && PathFinder::is_boundary(path.substr(root.size()));
+}
+
+/// Cuts off a root, and the function that `heap` shows behind a frame.
+void cut_root(std::string_view& path, std::size_t length, bool with_function) {
+    path.remove_prefix(length);
+    if (with_function && path.starts_with(", ")) {
+        path.remove_prefix(std::min({path.find(" ->"), path.size()}));
+    }
+}
+
+/// The root as text, as `heap` shows it. Key: of a dictionary entry.
+std::string root_name(const HeapRoot& root, PathFinder& finder) {
+    switch (root.kind) {
+        case RootKind::kStack:
+            return fmt::format("y({}) of frame {}", root.index, root.frame);
+        case RootKind::kArgument:
+            return fmt::format("x({})", root.index);
+        case RootKind::kDictionary:
+            return "dictionary " +
+                   finder.texts_of(root.key_word, kShownKey.bytes, kShownKey).front();
+        case RootKind::kMessage:
+            return fmt::format("message {}", root.index);
+        case RootKind::kOther:
+            break;
+    }
+    return root.name;
+}
+
+std::vector<std::string> names_of(const HeapRoot& root, PathFinder& finder, std::string_view path) {
+    if (root.kind == RootKind::kDictionary) {
+        auto names = finder.texts_of(root.key_word, path.size(), kShownKey);
+        for (auto& name : names) {
+            name.insert(0, "dictionary ");
+        }
+        return names;
+    }
+    std::vector<std::string> names = {root_name(root, finder)};
+    if (root.kind == RootKind::kStack && root.frame == 0) {
+        names.push_back(fmt::format("y({})", root.index));
+    }
+    return names;
+}
+
+/// A message by its index. nullopt: the path does not begin with one.
+Result<std::optional<NamedRoot>> message_root(Dump& dump, OpenedProcess& process,
+                                              std::string_view& path) {
+    if (!path.starts_with(kMessage)) {
+        return std::nullopt;
+    }
+    const auto digits = path.substr(kMessage.size());
+    std::uint64_t index = 0;
+    const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), index);
+    const auto length = static_cast<std::size_t>(parsed.ptr - path.data());
+    if (parsed.ec != std::errc() || !PathFinder::is_boundary(path.substr(length))) {
+        return std::nullopt;
+    }
+    NamedRoot root{0, std::string(path.substr(0, length)),
+                   std::make_unique<MessageWalker>(dump.reader(), process.run)};
+    root.walker->seek(index);
+    auto entry = root.walker->next();
+    if (!entry) {
+        return wrap("reading the messages", std::move(entry.error()));
+    }
+    if (*entry == nullptr || root.walker->index() != index || !is_message(**entry)) {
+        return fail(ErrorCode::kNotFound, fmt::format("{} has no {}", process.line.pid, root.text));
+    }
+    if ((*entry)->kind() == records::MESSAGE_KIND_EXTERNAL) {
+        return fail(ErrorCode::kNotFound,
+                    fmt::format("{} is from another node and not decoded yet: messages shows it "
+                                "as a whole",
+                                root.text));
+    }
+    process.context().set_message(*entry);
+    root.word = (*entry)->term_word();
+    path.remove_prefix(length);
+    return root;
+}
+
+/// Finds the root that a path begins with, and cuts it off. Beside the names that `heap` shows:
+/// "y(3)" is of frame 0, a function behind a frame is passed over, and "state" is the state of a
+/// gen_server. The context reads a message's words from then on. kNotFound: there is none.
+Result<NamedRoot> find_root(Dump& dump, OpenedProcess& process, PathFinder& finder,
+                            std::string_view& path) {
+    ASSIGN_OR_RETURN(auto message, message_root(dump, process, path));
+    if (message) {
+        return std::move(*message);
+    }
+    if (begins_with_root(path, kState)) {
+        ASSIGN_OR_RETURN(auto state, behaviour_state(dump, process));
+        if (!state) {
+            return fail(ErrorCode::kNotFound,
+                        fmt::format("the state of {} is unknown: its top frame is not that of a "
+                                    "gen_server which waits for a message, as OTP 25 to 29 "
+                                    "compile it; heap names its roots",
+                                    process.line.pid));
+        }
+        cut_root(path, kState.size(), false);
+        return NamedRoot{state->word, std::move(state->place)};
+    }
+    std::optional<NamedRoot> found;
+    std::size_t longest = 0;
+    Nearest nearest(path.substr(0, path.find(" -> ")));
+    const auto look = [&](const HeapRoot& root) -> Result<void> {
+        const bool stack = root.kind == RootKind::kStack;
+        for (const auto& name : names_of(root, finder, path)) {
+            nearest.add(name);
+            const bool fits =
+                begins_with_root(path, name) ||
+                (stack && path.starts_with(name) && path.substr(name.size()).starts_with(", "));
+            if (fits && name.size() > longest) {
+                longest = name.size();
+                found = NamedRoot{root.word, root_name(root, finder)};
+            }
+        }
+        return {};
+    };
+    RETURN_IF_ERROR(visit_roots(dump, process, look, RootWords::kAll, RootMessages::kLeftOut));
+    if (!found) {
+        return fail(
+            ErrorCode::kNotFound,
+            fmt::format("{} has no root \"{}\"{}; heap names its roots", process.line.pid, path,
+                        nearest.best().empty()
+                            ? std::string()
+                            : fmt::format("; did you mean \"{}\"?", nearest.best())));
+    }
+    cut_root(path, longest, found->text.starts_with("y("));
+    return std::move(*found);
+}
+
+}  // namespace
+
+TermReading::TermReading(Dump& dump, const std::string& file,
+                         std::shared_ptr<OpenedProcess> process, const TermQuery& query)
+    : dump_(dump),
+      facts_(query::dump_facts(dump, file)),
+      process_(std::move(process)),
+      query_(query),
+      withheld_(terms_withheld(process_->run, query.sensitive)),
+      space_({.max_memory_bytes = query.limits.memory,
+              .max_file_bytes = query.limits.temporary_bytes()}),
+      finder_(process_->context(), process_->scheme),
+      printer_(process_->context(), process_->scheme),
+      sizer_(process_->scheme, finder_.reader(), &space_) {}
+
+Result<std::unique_ptr<TermReading>> TermReading::open(Dump& dump, const std::string& file,
+                                                       std::string_view process,
+                                                       const TermQuery& query) {
+    ASSIGN_OR_RETURN(auto opened, open_process(dump, process));
+    std::unique_ptr<TermReading> reading(new TermReading(dump, file, std::move(opened), query));
+    if (reading->withheld_ == Withheld::kNo && !query.path.empty()) {
+        RETURN_IF_ERROR(reading->find());
+    }
+    return reading;
+}
+
+Result<void> TermReading::find() {
+    std::string_view rest = query_.path;
+    ASSIGN_OR_RETURN(root_, find_root(dump_, *process_, finder_, rest));
+    finder_.forget();
+    path_ = {root_->text};
+    ASSIGN_OR_RETURN(auto found, finder_.follow(root_->word, root_->text, rest));
+    word_ = found.word;
+    path_.insert(path_.end(), found.steps.begin(), found.steps.end());
+    ASSIGN_OR_RETURN(term_, line_of(word_, path_.back()));
+    return {};
+}
+
+std::optional<std::uint64_t> TermReading::count_of(std::uint64_t word, std::string_view kind) {
+    if (kind != "list" && kind != "tuple" && kind != "map" && kind != "fun" &&
+        kind != "native_record") {
+        return std::nullopt;
+    }
+    std::uint64_t count = 0;
+    const bool whole = query::each_part(process_->scheme, finder_.reader(), word, Parts::kShown,
+                                        [&count](const TermPart&) {
+                                            ++count;
+                                            return true;
+                                        });
+    return whole ? std::optional(count) : std::nullopt;
+}
+
+Result<TermPartLine> TermReading::line_of(std::uint64_t word, std::string step) {
+    TermPartLine line;
+    line.step = std::move(step);
+    line.kind = term_kind_text(process_->scheme, finder_.reader(), word);
+    line.count = count_of(word, line.kind);
+    ASSIGN_OR_RETURN(line.sizes, sizer_.sizes(word));
+    unreadable_ += line.sizes.unreadable;
+    return line;
+}
+
+/// The name of an element of a record whose fields are known.
+std::optional<std::string> TermReading::field_of(std::uint64_t whole, const TermPart& part) {
+    const auto fields = finder_.fields_of(whole);
+    return fields != nullptr && part.step.kind == WalkLevel::Kind::kTuple && part.step.index != 0
+               ? std::optional(fields->at(part.step.index - 1))
+               : std::nullopt;
+}
+
+Result<void> TermReading::visit_part(std::uint64_t word, TermPartLine line,
+                                     const Visitor& visitor) {
+    line.text = term_text(printer_, word, query_.part_bytes);
+    visitor.begin(line);
+    std::uint64_t omitted = 0;
+    if (line.depth < query_.depth) {
+        ASSIGN_OR_RETURN(omitted, parts_of(word, line.depth + 1, visitor));
+    }
+    visitor.end(line, omitted);
+    return {};
+}
+
+Result<std::uint64_t> TermReading::parts_of(std::uint64_t word, std::uint64_t depth,
+                                            const Visitor& visitor) {
+    std::uint64_t seen = 0;
+    Result<void> failed;
+    query::each_part(process_->scheme, finder_.reader(), word, Parts::kShown,
+                     [&](const TermPart& part) {
+                         if (query_.limit != 0 && seen >= query_.limit) {
+                             ++seen;
+                             return true;
+                         }
+                         ++seen;
+                         auto line = line_of(part.word, finder_.step_text(part.step));
+                         if (!line) {
+                             failed = std::unexpected(std::move(line.error()));
+                             return false;
+                         }
+                         line->field = field_of(word, part);
+                         line->depth = depth;
+                         failed = visit_part(part.word, std::move(*line), visitor);
+                         return failed.has_value();
+                     });
+    RETURN_IF_ERROR(std::move(failed));
+    return query_.limit != 0 && seen > query_.limit ? seen - query_.limit : 0;
+}
+
+Result<std::uint64_t> TermReading::each_part(const Visitor& visitor) {
+    if (withheld_ != Withheld::kNo) {
+        return 0;
+    }
+    if (term_) {
+        return parts_of(word_, 1, visitor);
+    }
+    std::uint64_t roots = 0;
+    RETURN_IF_ERROR(visit_roots(
+        dump_, *process_,
+        [&](const HeapRoot& root) -> Result<void> {
+            if (query_.limit != 0 && roots++ >= query_.limit) {
+                return {};
+            }
+            // Messages may have different words at the same addresses.
+            finder_.forget();
+            printer_.forget();
+            ASSIGN_OR_RETURN(auto line, line_of(root.word, root_name(root, finder_)));
+            line.depth = 1;
+            return visit_part(root.word, std::move(line), visitor);
+        },
+        RootWords::kAll));
+    return query_.limit != 0 && roots > query_.limit ? roots - query_.limit : 0;
+}
+
+TermPrinter& TermReading::start_text() {
+    printer_.forget();
+    printer_.start(word_);
+    return printer_;
+}
+
+}  // namespace beamdump::query

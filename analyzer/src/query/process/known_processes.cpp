@@ -1,0 +1,79 @@
+#include "query/process/known_processes.h"
+
+#include "query/process/process_line.h"
+#include "query/process/process_names.h"
+
+#include <libdump/base/return_if_error.h>
+#include <libdump/format/process_name.h>
+#include <libdump/model/node_scheme.h>
+#include <libdump/model/owner_id.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <span>
+#include <utility>
+
+namespace beamdump::query {
+
+Result<KnownProcesses> KnownProcesses::read(Dump& dump) {
+    constexpr std::array kAsked = {records::PROCESS_COLUMN_OWNER_ID,
+                                   records::PROCESS_COLUMN_REGISTERED_NAME};
+    KnownProcesses known;
+    known.all_ = is_of_crash_dump(dump) && !dump.capture().has_cut_off();
+    RETURN_IF_ERROR(dump.processes().visit(kAsked, [&](std::uint64_t, ProcessIndex::Values values) {
+        if (values[0]) {
+            known.ids_.push_back(*values[0]);
+        }
+        if (values[1]) {
+            auto name = atom_text(dump, static_cast<std::uint32_t>(*values[1]));
+            known.names_.insert(name);
+            if (values[0]) {
+                known.name_of_.emplace(pid_text(*values[0]), std::move(name));
+            }
+        }
+        return true;
+    }));
+    std::ranges::sort(known.ids_);
+    return known;
+}
+
+Cell KnownProcesses::name_of(const std::string& pid) const {
+    const auto found = name_of_.find(pid);
+    return found == name_of_.end() ? Cell() : Cell(found->second);
+}
+
+std::optional<bool> KnownProcesses::is_missing(std::uint64_t owner_id) const {
+    if (std::ranges::binary_search(ids_, owner_id)) {
+        return false;
+    }
+    return all_ ? std::optional(true) : std::nullopt;
+}
+
+std::optional<bool> KnownProcesses::is_missing(std::string_view pid) const {
+    const auto owner_id = parse_pid(pid);
+    return owner_id ? is_missing(*owner_id) : std::nullopt;
+}
+
+Result<void> name_processes(Dump& dump, RowList& list, std::size_t pid_column,
+                            std::size_t name_column) {
+    return list.derive([&](std::span<Row* const> rows) -> Result<void> {
+        std::set<std::uint64_t> owners;
+        for (const Row* row : rows) {
+            if (const auto owner = parse_pid(cell_text((*row)[pid_column]))) {
+                owners.insert(*owner);
+            }
+        }
+        ASSIGN_OR_RETURN(const auto names, ProcessNames(dump).of(owners));
+        for (Row* row : rows) {
+            const auto owner = parse_pid(cell_text((*row)[pid_column]));
+            const auto name = owner ? names.find(*owner) : names.end();
+            if (name != names.end()) {
+                (*row)[name_column] = name->second;
+            }
+        }
+        return {};
+    });
+}
+
+}  // namespace beamdump::query

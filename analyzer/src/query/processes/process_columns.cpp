@@ -1,0 +1,151 @@
+#include "query/processes/process_columns.h"
+
+#include "query/process/process_binaries.h"
+#include "query/rows/choice.h"
+#include "query/tables/ets_tables.h"
+
+#include <libdump/base/return_if_error.h>
+#include <libdump/model/node_scheme.h>
+#include <libdump/model/owner_id.h>
+
+#include <algorithm>
+#include <unordered_set>
+#include <utility>
+
+namespace beamdump::query {
+
+namespace {
+
+constexpr std::array<Named<ProcessColumn>, 5> kColumnNames = {
+    {{"binaries", ProcessColumn::kBinaries},
+     {"ets", ProcessColumn::kEts},
+     {"stack", ProcessColumn::kStack},
+     {"heap", ProcessColumn::kHeap},
+     {"old_heap", ProcessColumn::kOldHeap}}};
+
+}  // namespace
+
+Result<void> parse_columns(std::string_view names, ColumnChoice& choice) {
+    for (bool more = true; more;) {
+        const auto comma = names.find(',');
+        ASSIGN_OR_RETURN(const auto column,
+                         parse_choice("column", names.substr(0, comma), kColumnNames));
+        choice.add(column);
+        more = comma != std::string_view::npos;
+        names.remove_prefix(more ? comma + 1 : 0);
+    }
+    return {};
+}
+
+Result<void> ProcessColumns::read_tables() {
+    ASSIGN_OR_RETURN(const auto tables, ets_tables(*dump_));
+    for (const auto& table : tables) {
+        if (table.owner) {
+            Tables& sums = tables_[*table.owner];
+            ++sums.count;
+            sums.bytes = sums.bytes && table.memory_bytes
+                             ? std::optional(*sums.bytes + *table.memory_bytes)
+                             : std::nullopt;
+        }
+    }
+    tables_read_ = true;
+    return {};
+}
+
+Result<void> ProcessColumns::read_processes(std::span<const std::uint64_t> numbers) {
+    // How much a process refers to is no content of it.
+    ASSIGN_OR_RETURN(
+        const auto read,
+        visit_processes(*dump_,
+                        {.sensitive = true,
+                         .progress = progress_,
+                         .rows = std::vector<std::uint64_t>(numbers.begin(), numbers.end())},
+                        [this](OpenedProcess& process) { return add(process); }));
+    if (!read_) {
+        read_.emplace();
+    }
+    read_->read += read.read;
+    read_->inconsistent += read.inconsistent;
+    return {};
+}
+
+Result<void> ProcessColumns::add(OpenedProcess& process) {
+    const records::Process& record = process.run.process;
+    Facts facts;
+    if (record.has_heap_words()) {
+        facts.heap_words = record.heap_words();
+    }
+    if (record.has_old_heap_words()) {
+        facts.old_heap_words = record.old_heap_words();
+    }
+    if (is_of_crash_dump(*dump_) && record.has_stack_words()) {
+        facts.stack_words = record.stack_words();
+    }
+    // A crash dump does not tell them.
+    if (choice_.has(ProcessColumn::kBinaries) && !is_of_crash_dump(*dump_)) {
+        std::unordered_set<std::uint64_t> seen;
+        std::uint64_t references = 0;
+        std::uint64_t bytes = 0;
+        bool known = true;
+        const auto visit = [&](std::uint64_t, std::uint64_t binary) {
+            ++references;
+            if (seen.insert(binary).second) {
+                const auto info = process.context().binary_at(binary);
+                known = known && info.has_value();
+                bytes += info ? info->size_bytes : 0;
+            }
+        };
+        RETURN_IF_ERROR(
+            visit_off_heap_binaries(*dump_, process, OffHeapLists::kProcessInfo, visit));
+        facts.binary_references = references;
+        if (known) {
+            facts.binary_bytes = bytes;
+        }
+    }
+    facts_[process.run.owner_id()] = facts;
+    return {};
+}
+
+std::optional<std::uint64_t> ProcessColumns::binary_bytes(std::uint64_t owner) const {
+    const auto known = facts_.find(owner);
+    return known == facts_.end() ? std::nullopt : known->second.binary_bytes;
+}
+
+std::optional<std::uint64_t> ProcessColumns::stack_words(std::uint64_t owner) const {
+    const auto known = facts_.find(owner);
+    return known == facts_.end() ? std::nullopt : known->second.stack_words;
+}
+
+std::optional<std::uint64_t> ProcessColumns::none_of_tables() const {
+    return dump_->capture().has_cut_off() ? std::nullopt : std::optional<std::uint64_t>(0);
+}
+
+std::optional<std::uint64_t> ProcessColumns::ets_bytes(std::uint64_t owner) const {
+    const auto known = tables_.find(pid_text(owner));
+    return known == tables_.end() ? none_of_tables() : known->second.bytes;
+}
+
+void ProcessColumns::fill(std::uint64_t owner, ProcessLine& line) {
+    if (const auto known = facts_.find(owner); known != facts_.end()) {
+        const Facts& facts = known->second;
+        line.binary_references = facts.binary_references;
+        line.binary_bytes = facts.binary_bytes;
+        if (choice_.has(ProcessColumn::kStack) && facts.stack_words) {
+            line.stack_words = facts.stack_words;
+        }
+        if (choice_.has(ProcessColumn::kHeap)) {
+            line.heap_words = facts.heap_words;
+        }
+        if (choice_.has(ProcessColumn::kOldHeap)) {
+            line.old_heap_words = facts.old_heap_words;
+        }
+        facts_.erase(known);
+    }
+    if (tables_read_) {
+        const auto known = tables_.find(line.pid);
+        line.ets_tables = known == tables_.end() ? none_of_tables() : known->second.count;
+        line.ets_bytes = known == tables_.end() ? none_of_tables() : known->second.bytes;
+    }
+}
+
+}  // namespace beamdump::query

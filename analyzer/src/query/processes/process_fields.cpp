@@ -1,0 +1,142 @@
+#include "query/processes/process_fields.h"
+
+#include <libdump/model/owner_id.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace beamdump::query {
+
+namespace {
+
+constexpr std::array kInitialCall = {records::PROCESS_COLUMN_INITIAL_MODULE,
+                                     records::PROCESS_COLUMN_INITIAL_FUNCTION,
+                                     records::PROCESS_COLUMN_INITIAL_ARITY};
+
+}  // namespace
+
+std::size_t ColumnSet::add(Column column) {
+    const auto known = std::ranges::find(columns_, column);
+    if (known != columns_.end()) {
+        return static_cast<std::size_t>(known - columns_.begin());
+    }
+    columns_.push_back(column);
+    return columns_.size() - 1;
+}
+
+FieldText::FieldText(Dump& dump, ProcessField field, ColumnSet& columns)
+    : dump_(dump), field_(field) {
+    switch (field) {
+        case ProcessField::kPid:
+            add(columns, std::array{records::PROCESS_COLUMN_OWNER_ID});
+            break;
+        case ProcessField::kName:
+            add(columns, std::array{records::PROCESS_COLUMN_REGISTERED_NAME});
+            break;
+        case ProcessField::kInitialCall:
+            add(columns, kInitialCall);
+            break;
+        case ProcessField::kCurrentFunction:
+            add(columns, std::array{records::PROCESS_COLUMN_CURRENT_MODULE,
+                                    records::PROCESS_COLUMN_CURRENT_FUNCTION,
+                                    records::PROCESS_COLUMN_CURRENT_ARITY});
+            break;
+        case ProcessField::kStatus:
+            add(columns, std::array{records::PROCESS_COLUMN_STATUS});
+            break;
+    }
+}
+
+FieldText::FieldText(Dump& dump, const std::array<Column, 3>& function, ColumnSet& columns)
+    : dump_(dump), field_(ProcessField::kInitialCall) {
+    add(columns, function);
+}
+
+const std::string& FieldText::of(Values values) {
+    Key key;
+    for (std::size_t i = 0; i < places_.size(); ++i) {
+        key[i] = values[places_[i]];
+    }
+    if (const auto known = texts_.find(key); known != texts_.end()) {
+        return known->second;
+    }
+    if (texts_.size() >= kTextsHeld) {
+        texts_.clear();
+    }
+    return texts_.emplace(key, make(key)).first->second;
+}
+
+void FieldText::add(ColumnSet& columns, std::span<const Column> wanted) {
+    for (const Column column : wanted) {
+        places_.push_back(columns.add(column));
+    }
+}
+
+std::string FieldText::make(const Key& key) {
+    if (!key[0]) {
+        return {};
+    }
+    const std::uint64_t value = key[0].value_or(0);
+    const auto first = static_cast<std::uint32_t>(value);
+    switch (field_) {
+        case ProcessField::kPid:
+            return pid_text(value);
+        case ProcessField::kName:
+            return atom_text(dump_, first);
+        case ProcessField::kStatus:
+            return status_text(static_cast<records::ProcessStatus>(value)).value_or("");
+        default:
+            break;
+    }
+    if (!key[1] || !key[2]) {
+        return {};
+    }
+    return function_text(dump_, {first, static_cast<std::uint32_t>(key[1].value_or(0)),
+                                 static_cast<std::uint32_t>(key[2].value_or(0))});
+}
+
+Matcher::Matcher(Dump& dump, const RowFilter& filter, ColumnSet& columns) : filter_(filter) {
+    constexpr std::array kFields = {ProcessField::kPid, ProcessField::kName,
+                                    ProcessField::kInitialCall, ProcessField::kCurrentFunction,
+                                    ProcessField::kStatus};
+    constexpr std::array kNumbers = {records::PROCESS_COLUMN_MEMORY_BYTES,
+                                     records::PROCESS_COLUMN_REDUCTIONS,
+                                     records::PROCESS_COLUMN_MESSAGE_QUEUE_LENGTH};
+    const auto column = filter.column();
+    if (column && *column >= kFields.size()) {
+        number_ = columns.add(kNumbers.at(*column - kFields.size()));
+        return;
+    }
+    for (const auto field : kFields) {
+        if (!column || *column == static_cast<std::size_t>(field)) {
+            fields_.emplace_back(dump, field, columns);
+            if (field == ProcessField::kInitialCall) {
+                fields_.emplace_back(dump, kTranslatedCall, columns);
+            }
+        }
+    }
+}
+
+bool Matcher::operator()(ProcessIndex::Values values) {
+    if (number_) {
+        const auto number = values[*number_];
+        return number && filter_.passes_number(*number);
+    }
+    const auto passes = [&](FieldText& field) { return filter_.passes_text(field.of(values)); };
+    // Of two calls, neither may be the one that is not wanted.
+    return filter_.comparison() == Comparison::kUnequal ? std::ranges::all_of(fields_, passes)
+                                                        : std::ranges::any_of(fields_, passes);
+}
+
+Matchers::Matchers(Dump& dump, const std::vector<RowFilter>& filters, ColumnSet& columns) {
+    matchers_.reserve(filters.size());
+    for (const RowFilter& filter : filters) {
+        matchers_.emplace_back(dump, filter, columns);
+    }
+}
+
+bool Matchers::operator()(ProcessIndex::Values values) {
+    return std::ranges::all_of(matchers_, [values](Matcher& matcher) { return matcher(values); });
+}
+
+}  // namespace beamdump::query

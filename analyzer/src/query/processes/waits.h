@@ -1,0 +1,66 @@
+#pragma once
+
+#include "query/facts/dump_facts.h"
+#include "query/process/every_process.h"
+#include "query/process/process_line.h"
+
+#include <libdump/base/budget.h>
+#include <libdump/base/error.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace beamdump::query {
+
+struct WaitsOptions {
+    std::uint64_t limit = 20;  ///< processes that others wait for, and cycles; 0: all
+    bool sensitive = false;    ///< also the stacks of processes flagged sensitive
+    ReadProgress progress = {};
+    /// Only processes at these rows of the index are asked whom they wait for.
+    std::optional<std::vector<std::uint64_t>> rows = {};
+    InputLimits limits = {};  ///< kLimit where the graph needs more memory
+};
+
+/// A process that others wait for.
+struct WaitedFor {
+    /// Nothing: a process of another node, a port, or one that is not in the dump.
+    std::optional<ProcessLine> process;
+    std::string name;          ///< pid, port, registered name or {name,node}
+    std::uint64_t direct = 0;  ///< processes that wait for it
+    std::uint64_t behind = 0;  ///< these, those that wait for them, and so on; itself left out
+    std::optional<std::string> waits_for;  ///< where it waits itself
+    bool in_cycle = false;
+};
+
+/// Processes each of which waits for the next one, the last for the first.
+struct WaitCycle {
+    std::vector<ProcessLine> processes;
+    std::uint64_t behind = 0;  ///< others that wait for one of them, or for one that does
+};
+
+struct Waits {
+    DumpFacts dump;
+    std::uint64_t waiting = 0;          ///< processes that wait for an answer
+    std::uint64_t targets = 0;          ///< processes that they wait for
+    std::vector<WaitedFor> waited_for;  ///< most processes behind first
+    std::uint64_t cycle_count = 0;
+    std::vector<WaitCycle> cycles;
+    ProcessesRead read;
+};
+
+/// Processes that wait for an answer, and of whom: those that are in a receive with the reference
+/// of a monitor of theirs in a y register of the current function, as gen:call/4 and erpc:call/5
+/// are. Reads the top of all stacks, and monitors. Memory: 100 bytes a process, 512 a waiting one.
+Result<Waits> find_waits(Dump& dump, const std::string& file, const WaitsOptions& options);
+
+/// A process that waits, and for whom: a pid, port, registered name or {name,node}.
+struct WaitEdge {
+    std::uint64_t owner_id = 0;
+    std::string waits_for;
+};
+/// All of them, by process, as find_waits() finds them.
+Result<std::vector<WaitEdge>> wait_edges(Dump& dump, const WaitsOptions& options);
+
+}  // namespace beamdump::query

@@ -1,0 +1,28 @@
+#include "query/rows/choice.h"
+
+#include <libdump/base/nearest.h>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+namespace beamdump::query {
+
+std::string unknown_value(std::string_view what, std::string_view word,
+                          std::span<const std::string_view> known) {
+    Nearest nearest(word);
+    for (const std::string_view name : known) {
+        nearest.add(name);
+    }
+    return fmt::format(
+        "there is no {} \"{}\": use {}{}", what, word, fmt::join(known, ", "),
+        nearest.best().empty() ? "" : fmt::format("; did you mean \"{}\"?", nearest.best()));
+}
+
+bool contains_all(std::string_view text, std::span<const std::string> wanted) {
+    return std::ranges::all_of(wanted,
+                               [text](const std::string& part) { return text.contains(part); });
+}
+
+}  // namespace beamdump::query

@@ -1,0 +1,432 @@
+#include "capture/session/process_capture.h"
+
+#include <libdump/base/return_if_error.h>
+#include <libdump/write/record_limits.h>
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+namespace beamdump::capture {
+namespace {
+
+constexpr std::uint64_t kMessagesBetweenWatches = 1024;
+
+/// Errors that mean "this process's memory is inconsistent", not "the capture cannot continue".
+bool is_about_the_process(const Error& error) {
+    return error.code == ErrorCode::kImplausible || error.code == ErrorCode::kUnmapped ||
+           error.code == ErrorCode::kChanged;
+}
+
+}  // namespace
+
+Result<ProcessCapture> ProcessCapture::open(Parts parts) {
+    ASSIGN_OR_RETURN(auto reader, beam::ProcessReader::open(parts.vm, *parts.code));
+    ASSIGN_OR_RETURN(auto relations, beam::RelationWalker::open(parts.vm));
+    ASSIGN_OR_RETURN(auto messages, beam::MessageWalker::open(parts.vm));
+    ASSIGN_OR_RETURN(auto fragments, beam::FragmentReader::open(parts.vm));
+    ASSIGN_OR_RETURN(auto off_heap, beam::OffHeapWalker::open(parts.vm));
+    ASSIGN_OR_RETURN(auto calls, beam::TranslatedCalls::open(parts.vm, parts.initial_call_atom));
+    ASSIGN_OR_RETURN(auto collections, beam::CollectionReader::open(parts.vm));
+    return ProcessCapture(std::move(parts), std::move(reader), std::move(relations),
+                          std::move(messages), std::move(fragments), std::move(off_heap), calls,
+                          std::move(collections));
+}
+
+Result<void> ProcessCapture::still(const Try& request) {
+    if (request.watch == nullptr) {
+        return {};
+    }
+    ASSIGN_OR_RETURN(auto reason, (*request.watch)());
+    changed_ = reason;
+    return changed_ == records::VOID_REASON_NONE
+               ? Result<void>()
+               : fail(ErrorCode::kChanged, "it changed while it was being copied");
+}
+
+/// Reads stack and heaps of a small process in one call, all from the same moment.
+Result<void> ProcessCapture::read_ahead(const Try& request, const beam::ProcessView& process) {
+    if (request.contents != nullptr) {
+        return {};
+    }
+    parts_.vm.prefetched().drop();
+    std::array<memory::AddressRange, 3> ranges = {{{process.stack.begin, process.stack.end},
+                                                   {process.heap.begin, process.heap.end},
+                                                   {process.old_heap.begin, process.old_heap.end}}};
+    std::uint64_t bytes = 0;
+    for (const auto& range : ranges) {
+        bytes += range.bytes();
+    }
+    if (!parts_.read_ahead || bytes > parts_.vm.sizes().contents_bytes) {
+        return {};
+    }
+    return parts_.vm.prefetched().read(parts_.vm.target().memory(), ranges);
+}
+
+/// Does nothing where absent pages must not be touched, like read_ahead().
+void ProcessCapture::translate_call(beam::ProcessView& process) {
+    if (auto call = parts_.read_ahead ? calls_.of(process) : std::nullopt) {
+        *process.facts.mutable_translated_initial_call() = *call;
+    }
+}
+
+Result<TryOutcome> ProcessCapture::capture(const Try& request) {
+    if (request.contents != nullptr) {
+        parts_.vm.prefetched().hold(*request.contents);
+    }
+    auto* const process = &process_;
+    if (!reader_.decode(request.slot, request.structure, request.yielded, *process)) {
+        unrecognised_ += request.last ? 1 : 0;
+        return TryOutcome{records::VOID_REASON_NONE, true};
+    }
+    RETURN_IF_ERROR(find_collection(request, *process));
+    const bool held = process->void_reason == records::VOID_REASON_NONE;
+    if (held && request.skip_reason != records::VOID_REASON_NONE) {
+        process->void_reason = request.skip_reason;
+    }
+    if (!request.skip_detail.empty() && process->void_reason == request.skip_reason) {
+        process->void_detail = request.skip_detail;
+    }
+    if (process->void_reason == records::VOID_REASON_NONE) {
+        auto ahead = read_ahead(request, *process);
+        translate_call(*process);
+        auto same = ahead ? still(request) : ahead;
+        if (!same && same.error().code != ErrorCode::kChanged) {
+            return std::unexpected(same.error());
+        }
+        if (!same) {
+            process->void_reason = changed_;
+            process->facts.clear_translated_initial_call();
+        }
+    } else if (held && process->void_reason == records::VOID_REASON_LEFT_OUT) {
+        // It distinguishes processes in lists that have no heaps.
+        translate_call(*process);
+        if (auto same = still(request); !same) {
+            process->facts.clear_translated_initial_call();
+            if (same.error().code != ErrorCode::kChanged) {
+                return std::unexpected(same.error());
+            }
+        }
+    }
+    if (process->void_reason == records::VOID_REASON_NONE || request.last) {
+        process->facts.set_epoch(request.epoch);
+        RETURN_IF_ERROR(write(request, *process));
+    }
+    parts_.vm.prefetched().drop();
+    return TryOutcome{process->void_reason, false, process->void_detail};
+}
+
+Result<void> ProcessCapture::write(const Try& request, beam::ProcessView& process) {
+    ASSIGN_OR_RETURN(auto begin,
+                     parts_.copier.writer().append(format::RecordKind::kProcess, process.facts));
+    auto& run = run_;
+    run.begin(process.facts.owner_id());
+    auto& outcome = outcome_;
+    outcome.end.Clear();
+    outcome.memory_bytes = process.fixed_bytes;
+    outcome.message_words = 0;
+    if (process.void_reason == records::VOID_REASON_NONE) {
+        const RegionCopier::Watch watch = [&] { return still(request); };
+        parts_.copier.set_watch(&watch);
+        auto done = contents(request, process, run, outcome);
+        if (done && request.watch != nullptr) {
+            done = parts_.binaries.settle();
+        }
+        if (done) {
+            done = still(request);
+        }
+        parts_.copier.set_watch(nullptr);
+        if (!done) {
+            parts_.binaries.drop();
+        }
+        if (!done && !is_about_the_process(done.error())) {
+            return done;
+        }
+        if (!done) {
+            process.void_reason = done.error().code == ErrorCode::kChanged ? changed_
+                                  : done.error().code == ErrorCode::kUnmapped
+                                      ? records::VOID_REASON_UNREADABLE
+                                      : records::VOID_REASON_IMPLAUSIBLE;
+            process.void_detail = done.error().message;
+        } else if (run.unreadable()) {
+            process.void_reason = records::VOID_REASON_UNREADABLE;
+            process.void_detail = "a region could not be read to its end";
+        }
+    }
+    RETURN_IF_ERROR(run.finish(*outcome.end.mutable_directory()));
+    outcome.end.set_words_captured(run.words());
+    outcome.end.set_queue_entries(run.queue_entries());
+    words_ += run.words();
+    return finish(request, process, begin, outcome);
+}
+
+Result<void> ProcessCapture::contents(const Try& request, const beam::ProcessView& process,
+                                      RunWriter& run, Outcome& outcome) {
+    ASSIGN_OR_RETURN(
+        auto walked,
+        relations_.walk(process, limits::kRelationsOfAPage, parts_.chain_limit,
+                        [&](records::Relations& page) { return relations(page, run); }));
+    outcome.memory_bytes += walked.bytes;
+    outcome.end.set_links(walked.links);
+    outcome.end.set_monitors(walked.monitors);
+    RETURN_IF_ERROR(collecting_ ? collected_heaps(process, run, outcome) : heaps(process, run));
+    std::optional<beam::RootResolver> roots;
+    if (outcome.end.has_collection()) {
+        roots.emplace(parts_.vm, outcome.end.collection());
+    }
+    auto queues =
+        messages_.walk(process, parts_.chain_limit, [&](beam::QueueEntry& entry) -> Result<void> {
+            if (run.queue_entries() % kMessagesBetweenWatches == kMessagesBetweenWatches - 1) {
+                RETURN_IF_ERROR(still(request));
+            }
+            outcome.memory_bytes += entry.bytes;
+            if (roots) {
+                RETURN_IF_ERROR(resolve_roots(*roots, entry.message));
+            }
+            for (const auto& fragment : entry.fragments) {
+                if (entry.message.kind() != records::MESSAGE_KIND_SIGNAL &&
+                    !process.facts.off_heap_message_queue()) {
+                    outcome.message_words += fragment.used_words;
+                }
+                RETURN_IF_ERROR(list(fragment.off_heap, fragment.used_words));
+            }
+            return run.message(entry);
+        });
+    if (!queues) {
+        return queues;
+    }
+    return off_heap(process, run);
+}
+
+/// Of a message whose term may have been moved by a collection.
+Result<void> ProcessCapture::resolve_roots(beam::RootResolver& roots, records::Message& message) {
+    if (message.has_term_word()) {
+        ASSIGN_OR_RETURN(const auto term, roots.resolved(message.term_word()));
+        message.set_term_word(term);
+    }
+    if (message.has_token_word()) {
+        ASSIGN_OR_RETURN(const auto token, roots.resolved(message.token_word()));
+        message.set_token_word(token);
+    }
+    return {};
+}
+
+Result<void> ProcessCapture::relations(const records::Relations& page, RunWriter& run) {
+    // A remote pid is a separate term outside of the link or monitor: keep its words too.
+    const auto keep = [&](std::uint64_t word) {
+        const auto address = relations_.remote_thing(word);
+        return run.fragment(
+            format::RegionKind::kRemoteIdentifiers,
+            {0, address, relations_.remote_words(), relations_.remote_words(), 0, 0});
+    };
+    for (const auto& link : page.link()) {
+        if (link.has_remote_owner_id()) {
+            RETURN_IF_ERROR(keep(link.other_word()));
+        }
+    }
+    for (const auto& monitor : page.monitor()) {
+        if (monitor.has_remote_owner_id()) {
+            RETURN_IF_ERROR(keep(monitor.other_word()));
+        }
+    }
+    return run.relations(page);
+}
+
+/// Where the words are of a process in the middle of a collection.
+Result<void> ProcessCapture::find_collection(const Try& request, beam::ProcessView& process) {
+    collecting_.reset();
+    if (process.void_reason != records::VOID_REASON_COLLECTING || !request.standing) {
+        return {};
+    }
+    if (!request.unclear.empty()) {
+        process.void_detail = request.unclear;
+        return {};
+    }
+    auto spaces = collections_.read(beam::StructView(request.structure), process);
+    if (!spaces && spaces.error().code == ErrorCode::kTargetDied) {
+        return std::unexpected(spaces.error());
+    }
+    if (!spaces) {
+        process.void_detail = spaces.error().message;
+        return {};
+    }
+    process.void_reason = records::VOID_REASON_NONE;
+    process.stack = spaces->stack;
+    process.facts.set_stack_words(spaces->stack.words());
+    process.facts.set_stack_top_address(spaces->stack.begin);
+    process.facts.set_heap_end_address(spaces->stack.end);
+    // As a region, in which words that lead to objects that were copied are shown as such.
+    const auto count = process.facts.argument_words_size();
+    if (count != 0 && process.facts.argument_array_address() != 0) {
+        const auto begin = process.facts.argument_array_address();
+        process.arguments = {begin, begin + static_cast<std::uint64_t>(count) * 8};
+        process.facts.clear_argument_words();
+    }
+    collecting_ = std::move(*spaces);
+    mended_ = request.mended;
+    return {};
+}
+
+/// Puts the words that a stopped thread was about to store, or has overwritten, among those read.
+void ProcessCapture::mend(Address begin, std::span<std::byte> words) const {
+    for (const auto& [address, word] : mended_) {
+        if (begin <= address && address + sizeof(word) <= begin + words.size()) {
+            std::memcpy(words.data() + (address - begin), &word, sizeof(word));
+        }
+    }
+}
+
+/// All that is collected, then what it was copied to: how far that goes is known from the former.
+Result<void> ProcessCapture::collected_heaps(const beam::ProcessView& process, RunWriter& run,
+                                             Outcome& outcome) {
+    using format::RegionKind;
+    const auto& spaces = *collecting_;
+    for (const auto& [kind, span] : {std::pair{RegionKind::kStack, process.stack},
+                                     std::pair{RegionKind::kArguments, process.arguments},
+                                     std::pair{RegionKind::kArguments, process.native_arguments},
+                                     std::pair{RegionKind::kDictionary, process.dictionary}}) {
+        RETURN_IF_ERROR(run.region(kind, span));
+    }
+    if (spaces.whole) {
+        RETURN_IF_ERROR(run.region(RegionKind::kHeap, spaces.block));
+        return run.region(RegionKind::kOldHeap, spaces.old_heap);
+    }
+    ASSIGN_OR_RETURN(auto moved, beam::MovedObjects::open(parts_.vm, spaces));
+    const RegionCopier::Observer look = [&](Address begin, std::span<std::byte> words) {
+        mend(begin, words);
+        moved.look(begin, words);
+    };
+    run.observe(&look);
+    const auto collected = [&]() -> Result<void> {
+        for (const auto& span : spaces.from) {
+            RETURN_IF_ERROR(run.region(RegionKind::kCollectedHeap, span));
+        }
+        return fragments(process, run);
+    }();
+    run.observe(nullptr);
+    RETURN_IF_ERROR(collected);
+    records::Collection collection;
+    RETURN_IF_ERROR(moved.finish(collection));
+    for (const auto& target : collection.target()) {
+        RETURN_IF_ERROR(run.region(RegionKind::kCopiedHeap, {target.begin(), target.end()}));
+    }
+    for (const auto& spans : {spaces.from, spaces.fragments}) {
+        for (const auto& span : spans) {
+            auto& from = *collection.add_from();
+            from.set_begin(span.begin);
+            from.set_end(span.end);
+        }
+    }
+    *outcome.end.mutable_collection() = std::move(collection);
+    return {};
+}
+
+Result<void> ProcessCapture::heaps(const beam::ProcessView& process, RunWriter& run) {
+    using format::RegionKind;
+    for (const auto& [kind, span] :
+         {std::pair{RegionKind::kStack, process.stack}, std::pair{RegionKind::kHeap, process.heap},
+          std::pair{RegionKind::kOldHeap, process.old_heap},
+          std::pair{RegionKind::kAbandonedHeap, process.abandoned_heap},
+          std::pair{RegionKind::kArguments, process.arguments},
+          std::pair{RegionKind::kArguments, process.native_arguments},
+          std::pair{RegionKind::kDictionary, process.dictionary}}) {
+        RETURN_IF_ERROR(run.region(kind, span));
+    }
+    return fragments(process, run);
+}
+
+Result<void> ProcessCapture::fragments(const beam::ProcessView& process, RunWriter& run) {
+    using format::RegionKind;
+    const auto with_binaries = [&](RegionKind kind,
+                                   const beam::Fragment& fragment) -> Result<void> {
+        RETURN_IF_ERROR(list(fragment.off_heap, fragment.used_words));
+        return run.fragment(kind, fragment);
+    };
+    auto chained =
+        fragments_.chain(process.mbuf, parts_.chain_limit, [&](const beam::Fragment& fragment) {
+            return with_binaries(
+                collecting_ ? RegionKind::kCollectedHeap : RegionKind::kHeapFragment, fragment);
+        });
+    if (!chained) {
+        return chained;
+    }
+    return messages_.received(
+        process.msg_frag, parts_.chain_limit, [&](const beam::Fragment& fragment) {
+            return with_binaries(
+                collecting_ ? RegionKind::kCollectedHeap : RegionKind::kReceivedFragment, fragment);
+        });
+}
+
+Result<void> ProcessCapture::list(beam::Address first, std::uint64_t limit) {
+    return off_heap_.binaries(first, limit,
+                              [&](beam::Address binary) { return parts_.binaries.add(binary); });
+}
+
+Result<void> ProcessCapture::off_heap(const beam::ProcessView& process, const RunWriter& run) {
+    // A member of an off-heap list has at least three words, all of them in the captured regions.
+    const auto limit = run.words() / 3 + 1;
+    for (const auto first : {process.off_heap, process.writable_binaries}) {
+        auto listed = list(first, limit);
+        // A collection that has copied all links these lists anew.
+        const bool may_fail = collecting_ && collecting_->whole;
+        if (!listed && !(may_fail && is_about_the_process(listed.error()))) {
+            return listed;
+        }
+    }
+    return {};
+}
+
+Result<void> ProcessCapture::finish(const Try& request, const beam::ProcessView& process,
+                                    std::uint64_t begin, Outcome& outcome) {
+    auto& end = outcome.end;
+    end.set_owner_id(process.facts.owner_id());
+    end.set_void_reason(process.void_reason);
+    if (!process.void_detail.empty()) {
+        end.set_detail(process.void_detail);
+    }
+    end.set_begin_offset(begin);
+    end.set_attempt(request.number);
+    end.set_memory_bytes(outcome.memory_bytes);
+    end.set_message_words(outcome.message_words);
+    ASSIGN_OR_RETURN(auto offset,
+                     parts_.copier.writer().append(format::RecordKind::kProcessEnd, end));
+    if (process.void_reason != records::VOID_REASON_NONE && !request.last) {
+        return {};
+    }
+    const auto& facts = process.facts;
+    auto& row = row_;
+    row.Clear();
+    row.set_owner_id(facts.owner_id());
+    row.set_begin_offset(begin);
+    row.set_end_offset(offset);
+    row.set_void_reason(process.void_reason);
+    row.set_memory_bytes(outcome.memory_bytes);
+    row.set_reductions(facts.reductions());
+    if (facts.has_message_queue_length()) {
+        row.set_message_queue_length(facts.message_queue_length());
+    }
+    if (facts.has_registered_name_atom()) {
+        row.set_registered_name_atom(facts.registered_name_atom());
+    }
+    if (facts.has_initial_call()) {
+        *row.mutable_initial_call() = facts.initial_call();
+    }
+    if (facts.has_translated_initial_call()) {
+        *row.mutable_translated_initial_call() = facts.translated_initial_call();
+    }
+    if (facts.has_current_function()) {
+        *row.mutable_current_function() = facts.current_function();
+    }
+    row.set_status(process.status);
+    row.set_heap_words(facts.heap_words() + facts.old_heap_words() + facts.fragment_words() +
+                       outcome.message_words);
+    if (facts.has_stack_words()) {
+        row.set_stack_words(facts.stack_words());
+    }
+    return parts_.index.add(row);
+}
+
+}  // namespace beamdump::capture
