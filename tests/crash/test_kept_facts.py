@@ -29,6 +29,7 @@ QUESTIONS = (
     ("tree",), ("waits",), ("binaries",), ("refs", "PID"), ("search", "{_, _}"), ("atoms", "--list"),
     ("modules",), ("ports",), ("persistent-terms",), ("schedulers",), ("nodes",), ("timers",),
     ("ets",), ("memory",), ("allocators",), ("sections",), ("diff", "DUMP"),
+    ("sql", "SELECT pid, memory FROM processes"), ("sql", "SELECT term FROM messages('PID')"),
     ("export", "ndjson"), ("report",), ("crash-dump",))
 TEXT_ONLY = ("backtrace", "nobody"), ("export", "ndjson"), ("report",), ("crash-dump",)
 NOT_ASKED = {"convert", "profile", "redact", "sockets"}
