@@ -334,11 +334,27 @@ Result<void> CrashDump::scan(const Progress& progress, const HeaderSeen& header_
     }
     std::ranges::sort(binaries_, {}, &std::pair<std::uint64_t, Span>::first);
     if (!ended_) {
-        cut_off_ = fmt::format("the crash dump breaks off after {} bytes, in its section ={}{}{}",
-                               next_dump_.value_or(text_.size()), last_section_,
-                               text_.broken().empty() ? "" : ": ", text_.broken());
+        const auto size = next_dump_.value_or(text_.size());
+        cut_off_ = fmt::format("the crash dump breaks off after {} bytes, in its section ={}{}{}{}",
+                               size, last_section_, text_.broken().empty() ? "" : ": ",
+                               text_.broken(), native_record_hint(size - begin_));
     }
     return {};
+}
+
+/// What may have ended a dump of OTP 29 of that size: the VM encodes a native record into 1,024
+/// bytes of its stack, and does not survive a larger one, nor one with parts that it has written
+/// before (dump_externally() of erl_process_dump.c, 29.1.1). What its buffer of 64 KiB held is lost
+/// with it, so that the file is a multiple of that.
+std::string_view CrashDump::native_record_hint(std::uint64_t size) const {
+    constexpr std::uint64_t kFirstRelease = 29;
+    constexpr std::uint64_t kBufferBytes = 64U << 10U;
+    const bool of_terms = last_tag().starts_with("proc_") || last_tag() == "literals";
+    return otp_release(header_.system_version).value_or(0) >= kFirstRelease && of_terms &&
+                   size % kBufferBytes == 0 && text_.broken().empty()
+               ? "; OTP 29 ends so when a native record needs more than 1,024 bytes, or has parts "
+                 "that were written before it"
+               : "";
 }
 
 Result<void> CrashDump::read_header(Span lines) {

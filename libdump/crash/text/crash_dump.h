@@ -145,6 +145,7 @@ class CrashDump {
     Result<void> check_begin();
     [[nodiscard]] Result<std::uint64_t> end_of_lines() const;
     Result<void> scan(const Progress& progress, const HeaderSeen& header_seen);
+    [[nodiscard]] std::string_view native_record_hint(std::uint64_t size) const;
     Result<void> read_header(Span lines);
     void add(const Section& section);
     [[nodiscard]] Result<Span> span_of(const records::CrashSpan& span) const;
