@@ -39,6 +39,9 @@ void write_list(JsonWriter& json, std::string_view name,
 }
 
 void write_relations(JsonWriter& json, const query::ProcessDetails& details) {
+    if (!details.relations_known) {
+        return;
+    }
     write_list(json, "links", details.links, [&json](const query::LinkLine& line) {
         json.member("kind", line.kind);
         json.member("other", line.other);

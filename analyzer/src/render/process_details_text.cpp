@@ -154,14 +154,16 @@ void print_regions(Output& output, const query::ProcessDetails& details, const M
 void print_lists(Output& output, const query::ProcessDetails& details, const Marks& marks) {
     print_stacktrace(output, details, marks);
     print_arguments(output, details, marks);
-    print_list(output, "Links", details.links, {{""}, {""}, {""}},
-               [&](const query::LinkLine& line) {
-                   return std::vector<std::string>{marks("links", line.kind),
-                                                   marks("links", other_process(line)),
-                                                   line.unlinking ? "unlinking" : ""};
-               });
-    print_monitors(output, "Monitors", "monitors", details.monitors, marks);
-    print_monitors(output, "Monitored by", "monitored_by", details.monitored_by, marks);
+    if (details.relations_known) {
+        print_list(output, "Links", details.links, {{""}, {""}, {""}},
+                   [&](const query::LinkLine& line) {
+                       return std::vector<std::string>{marks("links", line.kind),
+                                                       marks("links", other_process(line)),
+                                                       line.unlinking ? "unlinking" : ""};
+                   });
+        print_monitors(output, "Monitors", "monitors", details.monitors, marks);
+        print_monitors(output, "Monitored by", "monitored_by", details.monitored_by, marks);
+    }
     print_suspending(output, details, marks);
     print_binaries(output, details, marks);
     print_list(output, "Dictionary", details.dictionary,

@@ -323,6 +323,24 @@ TEST_F(KnownAnswers, ASecondDumpBehindACutOneIsNamedToo) {
     }
 }
 
+TEST_F(KnownAnswers, LinksBehindTheCutAreNotNone) {
+    const auto text = text_of("cut-in-process.dump");
+    const auto whole = text.substr(0, text.rfind("=proc:"));
+    const auto process = "=proc:<0.77.0>\nState: Waiting\nMessage queue length: 0\n";
+    for (const auto& ran : ask(whole + process, {"process", "<0.77.0>", "--json"})) {
+        EXPECT_THAT(ran.out, Not(HasSubstr("\"links\"")));
+        EXPECT_THAT(ran.out, Not(HasSubstr("\"monitor")));
+    }
+    for (const auto& ran : ask(whole + process, {"process", "<0.77.0>"})) {
+        EXPECT_THAT(ran.out, Not(HasSubstr("Links (0)")));
+    }
+    // The VM prints no list where there are none, and what follows it tells so.
+    const auto without = std::string(process) + "Reductions: 7\n";
+    for (const auto& ran : ask(whole + without, {"process", "<0.77.0>", "--json"})) {
+        EXPECT_THAT(ran.out, HasSubstr("\"links\": {\n    \"total\": 0"));
+    }
+}
+
 std::string with(std::string text, std::string_view one, std::string_view other) {
     const auto at = text.find(one);
     EXPECT_NE(at, std::string::npos) << one;
