@@ -1,5 +1,6 @@
 // Small crash dumps of testdata/crash_dumps, and what is right about each.
 #include "program.h"
+#include "query/node/dump_facts.h"
 #include "support/encrypted_text.h"
 
 #include <fmt/format.h>
@@ -339,6 +340,18 @@ TEST_F(KnownAnswers, LinksBehindTheCutAreNotNone) {
     for (const auto& ran : ask(whole + without, {"process", "<0.77.0>", "--json"})) {
         EXPECT_THAT(ran.out, HasSubstr("\"links\": {\n    \"total\": 0"));
     }
+}
+
+/// erts_deep_process_dump() writes persistent terms behind the processes' terms.
+TEST(SectionsOfCrashDumps, PersistentTermsAreBehindHeaps) {
+    query::DumpFacts facts;
+    facts.text_complete = false;
+    facts.cut_off_section = "proc_heap";
+    EXPECT_TRUE(query::may_lack_some(facts, "persistent_terms"));
+    EXPECT_FALSE(query::may_lack_some(facts, "fun"));
+    facts.cut_off_section = "persistent_terms";
+    EXPECT_FALSE(query::may_lack_some(facts, "proc_heap"));
+    EXPECT_TRUE(query::may_lack_some(facts, "literals"));
 }
 
 std::string with(std::string text, std::string_view one, std::string_view other) {
