@@ -324,6 +324,26 @@ TEST_F(KnownAnswers, ASecondDumpBehindACutOneIsNamedToo) {
     }
 }
 
+/// As `cat` joins two files: with a line end between them, or without.
+TEST_F(KnownAnswers, ABrokenLineBeforeAnotherDumpIsNotRead) {
+    const auto two = text_of("two-in-one.dump");
+    const auto other = two.substr(two.rfind("=erl_crash_dump"));
+    const auto first = two.substr(0, two.rfind("=erl_crash_dump"));
+    const auto reductions = first.find("Reductions: ", first.find("=proc:<0.91.0>"));
+    ASSERT_NE(reductions, std::string::npos);
+    const auto cut = first.substr(0, reductions + std::string_view("Reductions: 1").size());
+    for (const auto* between : {"", "\n"}) {
+        for (const auto& ran : ask(cut + between + other, {"processes", "--json"})) {
+            EXPECT_EQ(ran.status, 3) << between;
+            EXPECT_THAT(ran.out, HasSubstr("<0.91.0>"));
+            EXPECT_THAT(ran.out, Not(HasSubstr("\"reductions\": ")));
+            EXPECT_THAT(ran.out, Not(HasSubstr("<0.15.0>")));
+            EXPECT_THAT(ran.err, HasSubstr(fmt::format("breaks off after {} bytes",
+                                                       cut.size() + std::string(between).size())));
+        }
+    }
+}
+
 TEST_F(KnownAnswers, LinksBehindTheCutAreNotNone) {
     const auto text = text_of("cut-in-process.dump");
     const auto whole = text.substr(0, text.rfind("=proc:"));
