@@ -17,7 +17,6 @@ namespace {
 
 /// A dictionary's key in what `heap` shows, by default.
 constexpr PathFinder::Cut kShownKey{.bytes = 80, .ending = ""};
-constexpr std::string_view kState = "state";
 constexpr std::string_view kMessage = "message ";
 
 bool begins_with_root(std::string_view path, std::string_view root) {
@@ -36,7 +35,8 @@ void cut_root(std::string_view& path, std::size_t length, bool with_function) {
 std::string root_name(const HeapRoot& root, PathFinder& finder) {
     switch (root.kind) {
         case RootKind::kStack:
-            return fmt::format("y({}) of frame {}", root.index, root.frame);
+            return root.is_state ? std::string(kStateRoot)
+                                 : fmt::format("y({}) of frame {}", root.index, root.frame);
         case RootKind::kArgument:
             return fmt::format("x({})", root.index);
         case RootKind::kDictionary:
@@ -61,6 +61,9 @@ std::vector<std::string> names_of(const HeapRoot& root, PathFinder& finder, std:
     std::vector<std::string> names = {root_name(root, finder)};
     if (root.kind == RootKind::kStack && root.frame == 0) {
         names.push_back(fmt::format("y({})", root.index));
+        if (root.is_state) {
+            names.push_back(fmt::format("y({}) of frame 0", root.index));
+        }
     }
     return names;
 }
@@ -109,7 +112,8 @@ Result<NamedRoot> find_root(Dump& dump, OpenedProcess& process, PathFinder& find
     if (message) {
         return std::move(*message);
     }
-    if (begins_with_root(path, kState)) {
+    if (begins_with_root(path, kStateRoot) ||
+        path.starts_with(std::string(kStateRoot) + ", gen_server:")) {
         ASSIGN_OR_RETURN(auto state, behaviour_state(dump, process));
         if (!state) {
             return fail(ErrorCode::kNotFound,
@@ -118,11 +122,12 @@ Result<NamedRoot> find_root(Dump& dump, OpenedProcess& process, PathFinder& find
                                     "compile it; heap names its roots",
                                     process.line.pid));
         }
-        cut_root(path, kState.size(), false);
-        return NamedRoot{state->word, std::move(state->place)};
+        cut_root(path, kStateRoot.size(), true);
+        return NamedRoot{state->word, std::string(kStateRoot)};
     }
     std::optional<NamedRoot> found;
     std::size_t longest = 0;
+    bool on_stack = false;
     Nearest nearest(path.substr(0, path.find(" -> ")));
     const auto look = [&](const HeapRoot& root) -> Result<void> {
         const bool stack = root.kind == RootKind::kStack;
@@ -134,6 +139,7 @@ Result<NamedRoot> find_root(Dump& dump, OpenedProcess& process, PathFinder& find
             if (fits && name.size() > longest) {
                 longest = name.size();
                 found = NamedRoot{root.word, root_name(root, finder)};
+                on_stack = stack;
             }
         }
         return {};
@@ -147,7 +153,7 @@ Result<NamedRoot> find_root(Dump& dump, OpenedProcess& process, PathFinder& find
                             ? std::string()
                             : fmt::format("; did you mean \"{}\"?", nearest.best())));
     }
-    cut_root(path, longest, found->text.starts_with("y("));
+    cut_root(path, longest, on_stack);
     return std::move(*found);
 }
 
