@@ -1,3 +1,4 @@
+
 #include "program.h"
 #include "query/holders/binaries.h"
 #include "query/holders/pattern.h"
@@ -100,6 +101,15 @@ class HoldersTest : public ::testing::Test {
     std::unique_ptr<Dump> dump_;
     std::vector<std::string> lines_;
 };
+
+TEST_F(HoldersTest, TheBinariesThatATermKeepsAreBesideItsWords) {
+    EXPECT_THAT(program_.run({"term", "holders.beamdump", "<0.1.0>", "y(0)"}).out,
+                HasSubstr(", keeps 1.0 MiB of binaries"));
+    const auto json = program_.run({"term", "holders.beamdump", "<0.1.0>", "y(0)", "--json"}).out;
+    EXPECT_THAT(json, HasSubstr(fmt::format("\"binary_bytes\": {}", kSplitBytes)));
+    EXPECT_THAT(program_.run({"term", "holders.beamdump", "<0.1.0>"}).out,
+                HasSubstr("  1.0 MiB  y(0) of frame 0"));
+}
 
 TEST_F(HoldersTest, APidIsFoundInTermsLinksAndMonitors) {
     auto answer = find("<0.77.0>");
