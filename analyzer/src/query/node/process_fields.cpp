@@ -1,5 +1,7 @@
 #include "query/node/process_fields.h"
 
+#include "query/process/process_names.h"
+
 #include <libdump/model/owner_id.h>
 
 #include <algorithm>
@@ -12,6 +14,10 @@ namespace {
 constexpr std::array kInitialCall = {records::PROCESS_COLUMN_INITIAL_MODULE,
                                      records::PROCESS_COLUMN_INITIAL_FUNCTION,
                                      records::PROCESS_COLUMN_INITIAL_ARITY};
+
+bool looks_at_names(const ProcessFilter& filter) {
+    return filter.field == FilterField::kAny || filter.field == FilterField::kName;
+}
 
 }  // namespace
 
@@ -97,8 +103,17 @@ std::string FieldText::make(const Key& key) {
                                  static_cast<std::uint32_t>(key[2].value_or(0))});
 }
 
-Matcher::Matcher(Dump& dump, ProcessFilter filter, ColumnSet& columns)
+Result<ProcessLabels> labels_for(Dump& dump, const std::vector<ProcessFilter>& filters) {
+    return std::ranges::any_of(filters, looks_at_names) ? ProcessNames(dump).labels()
+                                                        : Result<ProcessLabels>();
+}
+
+Matcher::Matcher(Dump& dump, ProcessFilter filter, ColumnSet& columns, const ProcessLabels& labels)
     : text_(std::move(filter.text)) {
+    if (looks_at_names(filter)) {
+        labels_ = &labels;
+        owner_ = columns.add(records::PROCESS_COLUMN_OWNER_ID);
+    }
     for (const auto field : {FilterField::kPid, FilterField::kName, FilterField::kInitialCall,
                              FilterField::kCurrentFunction, FilterField::kStatus}) {
         if (filter.field == FilterField::kAny || filter.field == field) {
@@ -111,15 +126,22 @@ Matcher::Matcher(Dump& dump, ProcessFilter filter, ColumnSet& columns)
 }
 
 bool Matcher::operator()(ProcessIndex::Values values) {
+    if (labels_ != nullptr) {
+        const auto label = labels_->find(values[owner_].value_or(0));
+        if (label != labels_->end() && label->second.find(text_) != std::string::npos) {
+            return true;
+        }
+    }
     return std::ranges::any_of(fields_, [&](FieldText& field) {
         return field.of(values).find(text_) != std::string::npos;
     });
 }
 
-Matchers::Matchers(Dump& dump, const std::vector<ProcessFilter>& filters, ColumnSet& columns) {
+Matchers::Matchers(Dump& dump, const std::vector<ProcessFilter>& filters, ColumnSet& columns,
+                   const ProcessLabels& labels) {
     matchers_.reserve(filters.size());
     for (const ProcessFilter& filter : filters) {
-        matchers_.emplace_back(dump, filter, columns);
+        matchers_.emplace_back(dump, filter, columns, labels);
     }
 }
 

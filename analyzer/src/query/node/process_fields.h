@@ -11,6 +11,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace beamdump::query {
@@ -58,22 +59,32 @@ class FieldText {
     std::map<Key, std::string> texts_;
 };
 
+/// Names that dictionaries have for processes, by owner ids (ProcessNames::labels()).
+using ProcessLabels = std::unordered_map<std::uint64_t, std::string>;
+
+/// The labels, if a filter looks at names; else none.
+Result<ProcessLabels> labels_for(Dump& dump, const std::vector<ProcessFilter>& filters);
+
 /// Whether a row passes one filter.
 class Matcher {
   public:
-    Matcher(Dump& dump, ProcessFilter filter, ColumnSet& columns);
+    Matcher(Dump& dump, ProcessFilter filter, ColumnSet& columns, const ProcessLabels& labels);
 
     bool operator()(ProcessIndex::Values values);
 
   private:
     std::string text_;
     std::vector<FieldText> fields_;
+    const ProcessLabels* labels_ = nullptr;  ///< non-owning; null: names are not looked at
+    std::size_t owner_ = 0;                  ///< the column of owner ids
 };
 
 /// ... all of them.
 class Matchers {
   public:
-    Matchers(Dump& dump, const std::vector<ProcessFilter>& filters, ColumnSet& columns);
+    /// The labels must outlive it.
+    Matchers(Dump& dump, const std::vector<ProcessFilter>& filters, ColumnSet& columns,
+             const ProcessLabels& labels);
 
     bool operator()(ProcessIndex::Values values);
 

@@ -66,8 +66,9 @@ class FirstRows {
 /// Computes sort keys from columns.
 class SortKey {
   public:
-    SortKey(Dump& dump, ProcessSort sort, const ProcessColumns& read, ColumnSet& columns)
-        : sort_(sort), read_(read), stack_is_read_(is_of_crash_dump(dump)) {
+    SortKey(Dump& dump, ProcessSort sort, const ProcessColumns& read, ColumnSet& columns,
+            const ProcessLabels& labels)
+        : sort_(sort), read_(read), labels_(labels), stack_is_read_(is_of_crash_dump(dump)) {
         switch (sort) {
             case ProcessSort::kMemory:
                 place_ = columns.add(records::PROCESS_COLUMN_MEMORY_BYTES);
@@ -88,6 +89,7 @@ class SortKey {
                 place_ = columns.add(records::PROCESS_COLUMN_OWNER_ID);
                 break;
             case ProcessSort::kName:
+                place_ = columns.add(records::PROCESS_COLUMN_OWNER_ID);
                 name_.emplace(dump, FilterField::kName, columns);
                 initial_call_.emplace(dump, FilterField::kInitialCall, columns);
                 translated_call_.emplace(dump, kTranslatedCall, columns);
@@ -142,12 +144,15 @@ class SortKey {
         return value;
     }
 
-    /// Registered processes come first, the others by initial call.
+    /// Processes with a name or a label come first, the others by initial call.
     using Name = std::pair<int, std::string>;
     Name name_of(Values values) {
         const std::string& name = name_->of(values);
         if (!name.empty()) {
             return {0, name};
+        }
+        if (const auto label = labels_.find(values[place_].value_or(0)); label != labels_.end()) {
+            return {0, label->second};
         }
         const std::string& translated = translated_call_->of(values);
         return {1, translated.empty() ? initial_call_->of(values) : translated};
@@ -155,6 +160,7 @@ class SortKey {
 
     ProcessSort sort_;
     const ProcessColumns& read_;
+    const ProcessLabels& labels_;
     bool stack_is_read_;
     bool is_told_ = false;
     std::size_t place_ = 0;
@@ -210,6 +216,11 @@ Result<ProcessSort> parse_sort(std::string_view name) {
 }
 
 Result<void> ProcessListing::read_in_advance(const ProcessQuery& query) {
+    if (query.sort == ProcessSort::kName) {
+        ASSIGN_OR_RETURN(labels_, ProcessNames(*dump_).labels());
+    } else {
+        ASSIGN_OR_RETURN(labels_, labels_for(*dump_, query.filters));
+    }
     if (choice_.has(ProcessColumn::kEts)) {
         RETURN_IF_ERROR(columns_.read_tables());
     }
@@ -217,7 +228,7 @@ Result<void> ProcessListing::read_in_advance(const ProcessQuery& query) {
         return {};
     }
     ColumnSet columns;
-    Matchers matches(*dump_, query.filters, columns);
+    Matchers matches(*dump_, query.filters, columns, labels_);
     std::vector<std::uint64_t> matching;
     RETURN_IF_ERROR(
         dump_->processes().visit(columns.columns(), [&](std::uint64_t row, Values values) {
@@ -233,8 +244,8 @@ Result<ProcessListing> ProcessListing::select(Dump& dump, const ProcessQuery& qu
     ProcessListing listing(dump, query);
     RETURN_IF_ERROR(listing.read_in_advance(query));
     ColumnSet columns;
-    SortKey key(dump, query.sort, listing.columns_, columns);
-    Matchers matches(dump, query.filters, columns);
+    SortKey key(dump, query.sort, listing.columns_, columns, listing.labels_);
+    Matchers matches(dump, query.filters, columns, listing.labels_);
     listing.total_ = dump.processes().size();
     if (key.needs_names()) {
         auto done = dump.processes().visit(columns.columns(), [&](std::uint64_t, Values values) {
