@@ -19,6 +19,7 @@ namespace beamdump::query {
     RULE(busy_port)                  \
     RULE(restart_loop)               \
     RULE(mailbox)                    \
+    RULE(asleep_with_messages)       \
     RULE(run_queue)                  \
     RULE(hot_process)                \
     RULE(process_memory)             \

@@ -18,6 +18,12 @@ namespace {
 /// Where a process waits that has called another (gen.erl, erpc.erl; OTP 25.2.3 to 29.1.1).
 constexpr std::array kCalls = {std::string_view("gen:do_call/4"), std::string_view("erpc:call/5")};
 
+/// Where a process hibernates, until a message wakes it (erl_process.c; gen_server.erl and
+/// gen_statem.erl from OTP 28 on, where erlang:hibernate/0 keeps the stack; 25.2.3 to 29.1.1).
+constexpr std::array kHibernations = {std::string_view("erlang:hibernate/3"),
+                                      std::string_view("gen_server:loop_hibernate/4"),
+                                      std::string_view("gen_statem:loop_hibernate/3")};
+
 using Function = std::array<std::uint64_t, 3>;
 
 struct Kind {
@@ -141,6 +147,10 @@ class Scan {
             if (is_call(*current)) {
                 keep(scan_.in_call, row);
             }
+            if (values[queue_].value_or(0) != 0 &&
+                values[status_] == records::PROCESS_STATUS_WAITING && is_hibernation(*current)) {
+                keep(scan_.asleep, row);
+            }
         }
     }
 
@@ -153,6 +163,15 @@ class Scan {
         if (is_new) {
             const auto text = mfa_text(dump_, mfa_of(function));
             known->second = text && std::ranges::find(kCalls, *text) != kCalls.end();
+        }
+        return known->second;
+    }
+
+    bool is_hibernation(const Function& function) {
+        const auto [known, is_new] = hibernations_.try_emplace(function, false);
+        if (is_new) {
+            const auto text = mfa_text(dump_, mfa_of(function));
+            known->second = text && std::ranges::find(kHibernations, *text) != kHibernations.end();
         }
         return known->second;
     }
@@ -186,6 +205,7 @@ class Scan {
     std::map<Function, Kind> kinds_;
     std::map<Function, bool> calls_;
     std::map<Function, bool> supervisors_;
+    std::map<Function, bool> hibernations_;
 };
 
 }  // namespace

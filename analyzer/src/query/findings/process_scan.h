@@ -43,6 +43,7 @@ struct ProcessScan {
     std::uint64_t kind_processes = 0;
     std::uint64_t kind_bytes = 0;
     Rows in_call;      ///< that wait in gen:call/4 or erpc:call/5
+    Rows asleep;       ///< that wait, in hibernation and with messages: not of a crash dump
     Rows in_old_code;  ///< whose current function is in one of `modules`
     /// That supervisor:init/1 runs in, as proc_lib says: not known of a crash dump.
     Rows supervisors = {.most = kMostSupervisors};

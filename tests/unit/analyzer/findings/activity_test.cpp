@@ -55,6 +55,32 @@ TEST_F(Activity, AProcessThatDidLessOrWaitsIsNot) {
     }
 }
 
+TEST_F(Activity, AProcessThatSleepsOverMessagesIsNamed) {
+    constexpr std::uint32_t kErlang = 8;
+    constexpr std::uint32_t kHibernate = 9;
+    SampleDump dump;
+    dump.builder().add_atoms(kErlang, {"erlang", "hibernate"});
+    SampleProcess asleep = alpha_process();
+    asleep.current = {kErlang, kHibernate, 3};
+    dump.add(asleep);
+    // Neither one without messages, nor one that reads them elsewhere.
+    asleep = process_2();
+    asleep.current = {kErlang, kHibernate, 3};
+    dump.add(asleep);
+    asleep = process_2();
+    asleep.number = 3;
+    asleep.messages = {small_word(7)};
+    dump.add(asleep);
+    // Nor one that is running already.
+    asleep.number = 4;
+    asleep.current = {kErlang, kHibernate, 3};
+    asleep.void_reason = records::VOID_REASON_RUNNING;
+    dump.add(asleep);
+    EXPECT_THAT(found(look(dump), "asleep_with_messages"),
+                ElementsAre("alpha (<0.1.0>) hibernates with 2 messages in its queue, and is not "
+                            "about to run: it was not woken."));
+}
+
 records::Schedulers schedulers_with_queues(std::initializer_list<std::uint32_t> lengths) {
     records::Schedulers page;
     std::uint32_t number = 0;
