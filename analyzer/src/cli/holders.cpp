@@ -51,21 +51,19 @@ Result<Outcome> answer_holders(Invocation& invocation, const HolderQuestion& que
     ASSIGN_OR_RETURN(auto dump, invocation.open(question.dump, all_heaps()));
     RETURN_IF_ERROR(terms.apply(invocation, *dump));
     ASSIGN_OR_RETURN(const auto target, query::parse_target(*dump, question.target));
-    std::optional<std::uint64_t> references;
+    std::optional<query::BinaryBeginning> binary;
     if (target.kind == query::RefTarget::Kind::kBinary) {
-        ASSIGN_OR_RETURN(const auto binary, dump->binaries().at(target.number));
-        if (binary->has_references()) {
-            references = binary->references();
-        }
+        ASSIGN_OR_RETURN(binary, query::binary_beginning(*dump, target.number));
     }
+    const auto references = binary ? binary->references : std::nullopt;
     render::Output& out = fitted(invocation.out(), options);
     const auto facts = query::dump_facts(*dump, question.dump);
     std::optional<render::JsonWriter> json;
     if (options.json) {
         json.emplace(out, question.schema);
-        render::holders_json_begin(*json, facts, target);
+        render::holders_json_begin(*json, facts, target, binary);
     } else {
-        render::holders_text_begin(out, facts, target);
+        render::holders_text_begin(out, facts, target, binary);
     }
     ReadingProgress progress(invocation, "searching processes");
     std::uint64_t shown = 0;

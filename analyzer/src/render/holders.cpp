@@ -6,7 +6,14 @@
 #include "render/shared/table.h"
 #include "render/shared/units.h"
 
+#include <libdump/base/utf8.h>
+#include <libdump/term/elixir_text.h>
+
 #include <fmt/format.h>
+
+#include <string>
+#include <string_view>
+#include <utility>
 
 namespace beamdump::render {
 
@@ -66,10 +73,81 @@ void write_place(JsonWriter& json, const query::TermPlace& place) {
     json.end_array();
 }
 
+std::optional<std::string> content_text(const query::BinaryBeginning& binary) {
+    std::string_view rest = binary.first;
+    if (rest.size() == binary.bytes && rest.ends_with('\0')) {
+        rest.remove_suffix(1);
+    }
+    std::string text;
+    while (!rest.empty()) {
+        const auto length = utf8_length(rest);
+        if (length == 0) {
+            break;
+        }
+        const auto character = rest.substr(0, length);
+        const char32_t code = utf8_character(character);
+        if (!is_elixir_printable(code) && code != U'\n' && code != U'\r' && code != U'\t') {
+            return std::nullopt;
+        }
+        text += character;
+        rest.remove_prefix(length);
+    }
+    const bool whole =
+        rest.empty() || (binary.first.size() != binary.bytes && may_become_utf8(rest));
+    return whole && !text.empty() ? std::optional(std::move(text)) : std::nullopt;
+}
+
+namespace {
+
+std::string hexadecimal_bytes(std::string_view bytes, std::string_view between) {
+    std::string text;
+    for (const char byte : bytes) {
+        text +=
+            fmt::format("{}{:02x}", text.empty() ? "" : between, static_cast<unsigned char>(byte));
+    }
+    return text;
+}
+
+/// "  64.0 KiB, the first 64 bytes:", and these.
+void print_beginning(Output& output, const query::BinaryBeginning& binary) {
+    const std::string size = binary.bytes ? bytes_text(*binary.bytes) : "size unknown";
+    if (binary.first.empty()) {
+        output.print("  {}{}\n", size, binary.bytes == 0 ? "" : "; the dump has no bytes of it");
+        return;
+    }
+    output.print(
+        "  {}{}:\n", size,
+        binary.first.size() == binary.bytes
+            ? std::string()
+            : fmt::format(
+                  ", the first {}{}", counted(binary.first.size(), "byte"),
+                  binary.captured == binary.first.size() ? ", more is not in the dump" : ""));
+    if (const auto text = content_text(binary)) {
+        print_line(output, fmt::format("    \"{}\"", one_line(*text)));
+        return;
+    }
+    constexpr std::size_t kBytesOfLine = 16;
+    for (std::size_t at = 0; at < binary.first.size(); at += kBytesOfLine) {
+        const auto bytes = std::string_view(binary.first).substr(at, kBytesOfLine);
+        std::string shown;
+        for (const char byte : bytes) {
+            shown += byte >= ' ' && byte <= '~' ? byte : '.';
+        }
+        print_line(output,
+                   fmt::format("    {:04x}  {:<47}  {}", at, hexadecimal_bytes(bytes, " "), shown));
+    }
+}
+
+}  // namespace
+
 void holders_text_begin(Output& output, const query::DumpFacts& facts,
-                        const query::RefTarget& target) {
+                        const query::RefTarget& target,
+                        const std::optional<query::BinaryBeginning>& binary) {
     print_layout_notice(output, facts.layout);
     output.print("Holders of {} {}\n", query::target_kind_text(target.kind), one_line(target.text));
+    if (binary) {
+        print_beginning(output, *binary);
+    }
 }
 
 void holder_text(Output& output, const query::HolderLine& line) {
@@ -99,11 +177,21 @@ void holders_text_end(Output& output, const query::RefsAnswer& answer, std::uint
 }
 
 void holders_json_begin(JsonWriter& json, const query::DumpFacts& facts,
-                        const query::RefTarget& target) {
+                        const query::RefTarget& target,
+                        const std::optional<query::BinaryBeginning>& binary) {
     write_dump(json, "dump", facts);
     json.begin_object("target");
     json.member("kind", query::target_kind_text(target.kind));
     json.member("text", target.text);
+    if (binary) {
+        json.member("size_bytes", binary->bytes);
+        json.member("captured_bytes", binary->captured);
+        if (const auto text = content_text(*binary)) {
+            json.member("content_text", *text);
+        } else if (!binary->first.empty()) {
+            json.member("content_hex", hexadecimal_bytes(binary->first, ""));
+        }
+    }
     json.end_object();
     json.begin_array("holders");
 }

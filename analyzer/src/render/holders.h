@@ -8,20 +8,28 @@
 
 #include <libdump/base/amount_text.h>
 
+#include <optional>
 #include <string>
 
 namespace beamdump::render {
 
+/// The content as text in UTF-8, if it is one: printable but for ends of lines and tabs. A final 0,
+/// which C puts behind strings, does not count, nor does a character that is cut off.
+std::optional<std::string> content_text(const query::BinaryBeginning& binary);
+
 // Holders are written as they are found: begin, each, end.
 
+/// `binary`: what is known of a target that is a binary.
 void holders_text_begin(Output& output, const query::DumpFacts& facts,
-                        const query::RefTarget& target);
+                        const query::RefTarget& target,
+                        const std::optional<query::BinaryBeginning>& binary);
 void holder_text(Output& output, const query::HolderLine& line);
 void holders_text_end(Output& output, const query::RefsAnswer& answer, std::uint64_t shown,
                       const std::optional<std::uint64_t>& references);
 
 void holders_json_begin(JsonWriter& json, const query::DumpFacts& facts,
-                        const query::RefTarget& target);
+                        const query::RefTarget& target,
+                        const std::optional<query::BinaryBeginning>& binary);
 void holder_json(JsonWriter& json, const query::HolderLine& line);
 void holders_json_end(JsonWriter& json, const query::RefsAnswer& answer,
                       const std::optional<std::uint64_t>& references);

@@ -148,13 +148,15 @@ void print_regions(Output& output, const query::ProcessDetails& details) {
 void print_lists(Output& output, const query::ProcessDetails& details) {
     print_stacktrace(output, details);
     print_arguments(output, details);
-    print_list(output, "Links", details.links, {{""}, {""}, {""}},
-               [&](const query::LinkLine& line) {
-                   return std::vector<std::string>{line.kind, other_process(line),
-                                                   line.unlinking ? "unlinking" : ""};
-               });
-    print_monitors(output, "Monitors", details.monitors);
-    print_monitors(output, "Monitored by", details.monitored_by);
+    if (details.relations_known) {
+        print_list(output, "Links", details.links, {{""}, {""}, {""}},
+                   [&](const query::LinkLine& line) {
+                       return std::vector<std::string>{line.kind, other_process(line),
+                                                       line.unlinking ? "unlinking" : ""};
+                   });
+        print_monitors(output, "Monitors", details.monitors);
+        print_monitors(output, "Monitored by", details.monitored_by);
+    }
     print_suspending(output, details);
     print_binaries(output, details);
     print_list(output, "Dictionary", details.dictionary,
@@ -238,6 +240,9 @@ void write_list(JsonWriter& json, std::string_view name,
 }
 
 void write_relations(JsonWriter& json, const query::ProcessDetails& details) {
+    if (!details.relations_known) {
+        return;
+    }
     write_list(json, "links", details.links, [&json](const query::LinkLine& line) {
         json.member("kind", line.kind);
         json.member("other", line.other);

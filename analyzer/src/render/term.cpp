@@ -39,11 +39,19 @@ std::string kind_and_count(const query::TermPartLine& line) {
     return fmt::format("{} of {}", kind, counted(*line.count, part));
 }
 
+/// Empty for a term that keeps none.
+std::string kept_binaries_text(const query::TermPartLine& line) {
+    return !line.binary_bytes ? "?" : *line.binary_bytes == 0 ? "" : bytes_text(*line.binary_bytes);
+}
+
 std::string size_text(const query::TermPartLine& line, std::uint64_t word_bytes) {
     std::string text = fmt::format("{} words ({})", term_words_text(line.sizes.shared),
                                    bytes_text(line.sizes.shared * word_bytes));
     if (line.sizes.flat != line.sizes.shared) {
         text += fmt::format(", {} without sharing", term_words_text(line.sizes.flat));
+    }
+    if (line.binary_bytes != 0) {
+        text += fmt::format(", keeps {} of binaries", kept_binaries_text(line));
     }
     return text + (line.sizes.unreadable == 0 ? "" : ", not all of it is in the dump");
 }
@@ -56,8 +64,8 @@ Result<void> print_parts(Output& output, query::TermReading& reading) {
     bool titled = false;
     const auto left_out = [&](std::uint64_t omitted, std::uint64_t depth) {
         if (omitted != 0) {
-            print_line(output,
-                       fmt::format("{:>13}  {:{}}{} more", "", "", 2 * depth, count_text(omitted)));
+            print_line(output, fmt::format("{:>13}  {:>9}  {:{}}{} more", "", "", "", 2 * depth,
+                                           count_text(omitted)));
         }
     };
     const query::TermReading::Visitor visitor{
@@ -65,13 +73,15 @@ Result<void> print_parts(Output& output, query::TermReading& reading) {
             [&](const query::TermPartLine& line) {
                 if (!titled) {
                     titled = true;
-                    output.print("\n{:>13}  {:<{}}  TERM\n", "WORDS", "PART", kPartColumns);
+                    output.print("\n{:>13}  {:>9}  {:<{}}  TERM\n", "WORDS", "BINARIES", "PART",
+                                 kPartColumns);
                 }
                 const std::string step =
                     std::string(2 * (line.depth - 1), ' ') + one_line(step_with_field(line));
                 const std::size_t width = text_width(step);
                 print_line(output,
-                           fmt::format("{:>13}  {}{:{}}  {}", term_words_text(line.sizes.shared),
+                           fmt::format("{:>13}  {:>9}  {}{:{}}  {}",
+                                       term_words_text(line.sizes.shared), kept_binaries_text(line),
                                        step, "", width < kPartColumns ? kPartColumns - width : 0,
                                        term_line(line.text)));
             },
@@ -112,6 +122,7 @@ void write_sizes(JsonWriter& json, const query::TermPartLine& line) {
     json.member("flat_words", line.sizes.flat);
     json.member("flat_saturated", line.sizes.flat == kSaturatedSize);
     json.member("whole", line.sizes.unreadable == 0);
+    json.member("binary_bytes", line.binary_bytes);
 }
 
 /// Parts within parts: an array is begun with its first, and ended when the next is not within.

@@ -17,6 +17,7 @@ namespace beamdump::crash {
 namespace {
 
 constexpr std::string_view kFirstTag = "erl_crash_dump";
+constexpr std::string_view kLastTag = "end";
 // The newest version of the text, and the newest release, whose form is known.
 constexpr std::pair<std::uint64_t, std::uint64_t> kNewestVersion = {0, 5};
 constexpr std::uint64_t kNewestRelease = 29;
@@ -280,12 +281,13 @@ Result<void> CrashDump::check_begin() {
     return {};
 }
 
-/// Where its last whole line ends. A last line without an end was broken off, and so may be what it
-/// says; only =end, which the VM writes last, is whole. A text of one line ends with it.
-Result<std::uint64_t> CrashDump::end_of_lines() const {
+/// Where the last whole line of the text up to `limit` ends. A last line without an end was broken
+/// off, and so may be what it says; only =end, which the VM writes last, is whole. A text of one
+/// line ends with it.
+Result<std::uint64_t> CrashDump::end_of_lines(std::uint64_t limit) const {
     constexpr std::uint64_t kLooked = 64U << 10U;
     std::vector<char> bytes;
-    for (auto end = text_.size(); end > begin_;) {
+    for (auto end = limit; end > begin_;) {
         const auto from = end - std::min(end - begin_, kLooked);
         bytes.resize(end - from);
         ASSIGN_OR_RETURN(const auto got, text_.read(from, bytes));
@@ -297,48 +299,101 @@ Result<std::uint64_t> CrashDump::end_of_lines() const {
         }
         end = from;
     }
-    return text_.size();
+    return limit;
 }
 
 Result<void> CrashDump::scan(const Progress& progress, const HeaderSeen& header_seen) {
-    SectionScanner scanner([this, &header_seen](const Section& found) {
-        Section section = found;
-        section.begin += begin_;
-        section.body += begin_;
-        section.end += begin_;
-        if (next_dump_ || (!counts_.empty() && section.tag == kFirstTag)) {
-            // Nothing of another dump belongs to this one.
-            next_dump_ = next_dump_.value_or(section.begin);
-            return Result<void>();
+    const auto take = [this, &header_seen](Section section) -> Result<void> {
+        if (next_dump_ && section.tag != kLastTag) {
+            // Its last line may be broken off: there is no telling whether the end of it, or only
+            // that of the file, was added before the other dump.
+            ASSIGN_OR_RETURN(section.end, end_of_lines(section.end - 1));
+            if (section.end < section.body && section.tag != kFirstTag) {
+                return {};
+            }
+            section.end = std::max(section.end, section.body);
         }
         if (counts_.empty() && section.tag != kFirstTag) {
-            return Result<void>(fail(ErrorCode::kNotADump,
-                                     text_.name() + " is neither a dump of beamdump-capture nor an "
-                                                    "Erlang crash dump"));
+            return fail(
+                ErrorCode::kNotADump,
+                text_.name() + " is neither a dump of beamdump-capture nor an Erlang crash dump");
         }
         const bool first = counts_.empty();
         add(section);
         auto done = first ? read_header({section.body, section.end}) : Result<void>();
         if (done && budget_->memory_exceeded()) {
-            return Result<void>(wrap(text_.name(), budget_->check_memory().error()));
+            return wrap(text_.name(), budget_->check_memory().error());
         }
         if (first && done && header_seen) {
             header_seen(header_);
         }
         return done;
+    };
+    // The section that was found last: how it ends is known with what follows.
+    struct Held {
+        Section section;
+        std::string tag;
+        std::string argument;
+    };
+    std::optional<Held> held;
+    const auto take_held = [&]() -> Result<void> {
+        if (!held) {
+            return {};
+        }
+        held->section.tag = held->tag;
+        held->section.argument = held->argument;
+        auto done = take(held->section);
+        held.reset();
+        return done;
+    };
+    SectionScanner scanner([&](const Section& found) -> Result<void> {
+        if (next_dump_) {
+            return {};  // nothing of another dump belongs to this one
+        }
+        const bool other = held && found.tag == kFirstTag;
+        if (other) {
+            next_dump_ = found.begin + begin_;
+        }
+        RETURN_IF_ERROR(take_held());
+        if (!other) {
+            held = {.section = found,
+                    .tag = std::string(found.tag),
+                    .argument = std::string(found.argument)};
+            held->section.begin += begin_;
+            held->section.body += begin_;
+            held->section.end += begin_;
+        }
+        return {};
     });
-    ASSIGN_OR_RETURN(const auto end, end_of_lines());
+    ASSIGN_OR_RETURN(const auto end, end_of_lines(text_.size()));
     RETURN_IF_ERROR(scan_sections(text_, {begin_, end}, scanner, progress));
+    RETURN_IF_ERROR(take_held());
     if (counts_.empty()) {
         return fail(ErrorCode::kNotADump, text_.name() + " has no section of a crash dump");
     }
     std::ranges::sort(binaries_, {}, &std::pair<std::uint64_t, Span>::first);
     if (!ended_) {
-        cut_off_ = fmt::format("the crash dump breaks off after {} bytes, in its section ={}{}{}",
-                               next_dump_.value_or(text_.size()), last_section_,
-                               text_.broken().empty() ? "" : ": ", text_.broken());
+        const auto size = next_dump_.value_or(text_.size());
+        cut_off_ = fmt::format("the crash dump breaks off after {} bytes, in its section ={}{}{}{}",
+                               size, last_section_, text_.broken().empty() ? "" : ": ",
+                               text_.broken(), native_record_hint(size - begin_));
     }
     return {};
+}
+
+/// What may have ended a dump of OTP 29 of that size: the VM encodes a native record into 1,024
+/// bytes of its stack, and does not survive a larger one, nor one with parts that it has written
+/// before (dump_externally() of erl_process_dump.c, 29.1.1). What its buffer of 64 KiB held is lost
+/// with it, so that the file is a multiple of that.
+std::string_view CrashDump::native_record_hint(std::uint64_t size) const {
+    constexpr std::uint64_t kFirstRelease = 29;
+    constexpr std::uint64_t kBufferBytes = 64U << 10U;
+    const bool of_terms = last_tag().starts_with("proc_") || last_tag() == "literals";
+    return otp_release(header_.system_version).value_or(0) >= kFirstRelease && of_terms &&
+                   size % kBufferBytes == 0 && text_.broken().empty()
+               ? "; OTP 29 ends so when a native record needs more than 1,024 bytes, or has parts "
+                 "that were written before it"
+               : "";
 }
 
 Result<void> CrashDump::read_header(Span lines) {
@@ -408,7 +463,7 @@ void CrashDump::add(const Section& section) {
         literals_ = lines;
         return;
     }
-    if (tag == "end") {
+    if (tag == kLastTag) {
         ended_ = true;
         return;
     }

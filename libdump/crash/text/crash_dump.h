@@ -143,8 +143,9 @@ class CrashDump {
     CrashDump(TextSource text, std::unique_ptr<Budget> budget)
         : budget_(std::move(budget)), text_(std::move(text)) {}
     Result<void> check_begin();
-    [[nodiscard]] Result<std::uint64_t> end_of_lines() const;
+    [[nodiscard]] Result<std::uint64_t> end_of_lines(std::uint64_t limit) const;
     Result<void> scan(const Progress& progress, const HeaderSeen& header_seen);
+    [[nodiscard]] std::string_view native_record_hint(std::uint64_t size) const;
     Result<void> read_header(Span lines);
     void add(const Section& section);
     [[nodiscard]] Result<Span> span_of(const records::CrashSpan& span) const;

@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <string_view>
 
 namespace beamdump::crash {
 namespace {
 
 constexpr std::size_t kStrideBytes = 512;
+constexpr std::string_view kDumpBegin = "=erl_crash_dump:";
 
 /// Whether a line that begins with `=` starts in the stride, whose first byte has one before it.
 /// Without a branch, so that the compiler makes it many bytes at a time.
@@ -90,6 +92,14 @@ void SectionScanner::find_lines(std::string_view piece, std::size_t from,
     // Base64 has `=` at the ends of many lines: only at their beginnings they are rare.
     const auto pass = chosen();
     from = std::max<std::size_t>(from, 1);
+    const auto found_before = static_cast<std::ptrdiff_t>(into.size());
+    for (auto at = piece.find(kDumpBegin, from); at != std::string_view::npos;
+         at = piece.find(kDumpBegin, at + 1)) {
+        if (piece[at - 1] != '\n') {
+            into.push_back(at);
+        }
+    }
+    const bool in_line = static_cast<std::ptrdiff_t>(into.size()) != found_before;
     while (from < piece.size()) {
         from += pass(piece.data() + from, (piece.size() - from) / kStrideBytes);
         const auto end = std::min(from + kStrideBytes, piece.size());
@@ -98,6 +108,9 @@ void SectionScanner::find_lines(std::string_view piece, std::size_t from,
                 into.push_back(from);
             }
         }
+    }
+    if (in_line) {
+        std::sort(into.begin() + found_before, into.end());
     }
 }
 

@@ -33,8 +33,9 @@ class SectionScanner {
     /// during the call.
     explicit SectionScanner(Visit visit) : visit_(std::move(visit)) {}
 
-    /// Appends the offsets at or after `from` in a piece where lines begin with `=`, ascending.
-    /// Never 0, which depends on the piece before.
+    /// Appends the offsets at or after `from` in a piece where lines begin with `=`, ascending, and
+    /// those where another dump begins behind a line that was broken off. Never 0, which depends on
+    /// the piece before. Not found: such a dump whose first line is in two pieces.
     static void find_lines(std::string_view piece, std::size_t from,
                            std::vector<std::size_t>& into);
 

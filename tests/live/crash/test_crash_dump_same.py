@@ -20,6 +20,7 @@ MOST_LEFT_OUT = 0.05
 WITHOUT = left_out("records")
 # Its texts would have 2^60 tuples.
 ENDLESS_WHEN_FLAT = "zoo_dag"
+STATEMENT = "SELECT p.pid, p.memory, m.term FROM processes p, messages(p.pid) m LIMIT 100"
 # Commands with --json that a capture, or its crash dump, cannot answer: profile needs samples
 # (live.sampled_dump), and no text of a crash dump has sockets.
 NOT_OF_CAPTURE = {"profile", "sections"}
@@ -101,7 +102,8 @@ class CrashDumpSame(unittest.TestCase):
             commands.add(command)
             words = re.search(r"(?m)^Usage: .*\[OPTIONS\] (.*)$", text)[1].split()
             for dump, without in refused.items():
-                given = [asked[word] or dump for word in words if word not in optional]
+                given = [dump, STATEMENT] if command == "sql" else [
+                    asked[word] or dump for word in words if word not in optional]
                 given += ["--limit", "5"] if "--limit" in text else []
                 ended = tools.ask(command, *given, "--json")
                 if command in without:

@@ -17,6 +17,7 @@ using test::kEveryKind;
 using test::kHeap;
 using test::kTail;
 using test::with_messages;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -104,6 +105,38 @@ TEST(Convert, PartsOfBinariesTakeNoMoreWordsThanInTheNode) {
                                 "<<\"cde\">>", "<<\"abcdefghij\">>", "<<101,6:4>>", "[1]"))
             << release;
     }
+}
+
+/// Lines of a node of OTP 29.1.1, but for the addresses. In the last one a float is what is left of
+/// a tuple that the VM had written before.
+TEST(Convert, DecodesNativeRecords) {
+    constexpr std::string_view kRecords =
+        "7FCA00000100:E2C:g0MAAAACAHcCbnJ3BXNtYWxsdwFhdwFibQAAAAR0ZXh0aAJ3AXhrAAMBAgM=\n"
+        "7FCA00000200:E29:g0MAAAACAHcCbnJ3BXNtYWxsdwFhdwFibgcAHFhWwVNhBncFdGhyZWU=\n"
+        "7FCA00000300:E23:g0MAAAACAHcCbnJ3BXNtYWxsdwFhdwFiYQVGAAAAAAAAABg=\n";
+    constexpr std::string_view kMessages = "H7FCA00000100:N\nH7FCA00000200:N\nH7FCA00000300:N\n";
+    auto text = with_messages(29, kMessages, kRecords);
+    const std::string_view erts = "erts-15.2.7";
+    text.replace(text.find(erts), erts.size(), "erts-17.1.1");
+    Converted made(text);
+    EXPECT_THAT(made.messages("<0.9.1>"),
+                ElementsAre("#nr:small{a=<<\"text\">>,b={x,[1,2,3]}}",
+                            "#nr:small{a=1795862214105116,b=three}", HasSubstr("#Absent<")));
+    EXPECT_THAT(made.outcome().missing, ElementsAre(HasSubstr("1 malformed line")));
+    // Releases without them.
+    EXPECT_EQ(Converted(with_messages(27, kMessages, kRecords)).outcome().malformed_lines, 3U);
+}
+
+TEST(Convert, TellsThatANativeRecordMayHaveEndedTheDump) {
+    constexpr std::size_t kBuffer = 64U << 10U;
+    const auto missing = [](int release, std::size_t size) {
+        auto text = head(release) + "=proc_heap:<0.9.1>\n7FCA00000100:lI1|N\n";
+        text.append(size - text.size() - 1, 'x').append("\n");
+        return Converted(text).outcome().missing;
+    };
+    EXPECT_THAT(missing(29, kBuffer), Contains(HasSubstr("native record")));
+    EXPECT_THAT(missing(29, kBuffer - 1), Not(Contains(HasSubstr("native record"))));
+    EXPECT_THAT(missing(27, kBuffer), Not(Contains(HasSubstr("native record"))));
 }
 
 TEST(Convert, CountsLinesThatMakeNoSenseAndGoesOn) {

@@ -37,7 +37,7 @@ class TermCommand final : public Command {
                        "roots");
         add_count(app, "--depth", query_.depth, "Show N levels of parts (default 1)");
         add_count(app, "--limit", query_.limit,
-                  "Show at most N parts of each term (0: all; default 20)");
+                  "Show the N largest parts of each term (0: all, in their order; default 20)");
         add_count(app, "--term-bytes", term_bytes_,
                   "Instead of the parts, show the first N bytes of the term's text, laid out in "
                   "lines (0: all of it)")
@@ -110,6 +110,11 @@ class TermCommand final : public Command {
             invocation.report(fmt::format(
                 "the sizes do not include {} with terms that are invalid or not in the dump",
                 counted(reading.unreadable(), "place")));
+        }
+        if (reading.unsized_parts() > 0) {
+            invocation.report(
+                fmt::format("{} not sized, since much is shared: larger ones may be among them",
+                            counted(reading.unsized_parts(), "part was", "parts were")));
         }
         return {reading.withheld() != Withheld::kNo || reading.placeholders() > 0 ||
                 reading.unreadable() > 0};

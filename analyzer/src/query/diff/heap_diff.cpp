@@ -40,8 +40,9 @@ std::string root_key(const RootLine& root) {
     if (root.kind == RootKind::kMessage) {
         return "messages";
     }
-    return root.kind == RootKind::kStack ? fmt::format("y({}) of {}", root.index, root.name)
-                                         : root_text(root);
+    return root.kind == RootKind::kStack && !root.is_state
+               ? fmt::format("y({}) of {}", root.index, root.name)
+               : root_text(root);
 }
 
 void add_root_kinds(const HeapReport& report, std::size_t dump, ThingTable& table) {

@@ -13,8 +13,9 @@ namespace beamdump::query {
 
 namespace {
 
-/// Sections in the order of erl_crash_dump_v() (break.c, OTP 17 to 29), those of one kind with one
-/// number. Others come before them.
+/// Sections in the order of erl_crash_dump_v() (break.c of OTP 17 to 27, erl_crash_dump.c of 29)
+/// and of erts_deep_process_dump() (erl_process_dump.c), those of one kind with one number;
+/// compared with the sources of 25.2.3, 27.3.4 and 29.1.1. Others come before them.
 constexpr std::array<std::pair<std::string_view, int>, 21> kOrderOfSections = {
     {{"proc", 1},
      {"port", 2},
@@ -28,11 +29,11 @@ constexpr std::array<std::pair<std::string_view, int>, 21> kOrderOfSections = {
      {"loaded_modules", 6},
      {"mod", 6},
      {"fun", 7},
-     {"persistent_terms", 8},
-     {"proc_messages", 9},
-     {"proc_dictionary", 9},
-     {"proc_stack", 9},
-     {"proc_heap", 9},
+     {"proc_messages", 8},
+     {"proc_dictionary", 8},
+     {"proc_stack", 8},
+     {"proc_heap", 8},
+     {"persistent_terms", 9},
      {"literals", 10},
      {"binary", 11},
      {"atoms", 12},

@@ -138,6 +138,7 @@ RootLine HeapReading::line_of(const HeapRoot& root, const TermSizes& sizes) {
     line.frame = root.frame;
     line.index = root.index;
     line.name = root.name;
+    line.is_state = root.is_state;
     if (root.kind == RootKind::kDictionary) {
         line.key = text(root.key_word);
     }
@@ -645,7 +646,8 @@ Result<void> fill(HeapReading& reading, HeapReport& report) {
 std::string root_text(const RootLine& line) {
     switch (line.kind) {
         case RootKind::kStack:
-            return fmt::format("y({}) of frame {}", line.index, line.frame);
+            return line.is_state ? std::string(kStateRoot)
+                                 : fmt::format("y({}) of frame {}", line.index, line.frame);
         case RootKind::kArgument:
             return fmt::format("x({})", line.index);
         case RootKind::kDictionary:

@@ -23,6 +23,7 @@ struct RootLine {
     std::uint64_t frame = 0;  ///< stack
     std::uint64_t index = 0;  ///< register or message
     std::string name;         ///< stack: the frame's function; other: the process's field
+    bool is_state = false;    ///< stack: the state of a gen_server
     std::optional<TermText> key;
     TermText term;
     std::uint64_t flat_words = 0;    ///< erts_debug:flat_size/1; saturates at all ones

@@ -1,5 +1,7 @@
 #include "query/heap/heap_roots.h"
 
+#include "query/process/behaviour_state.h"
+
 #include <libdump/base/return_if_error.h>
 #include <libdump/model/messages.h>
 #include <libdump/model/process_dictionary.h>
@@ -33,6 +35,7 @@ std::string frame_name(Dump& dump, const StackFrame& frame) {
 
 Result<void> visit_stack(Dump& dump, OpenedProcess& process, const VisitRoot& visit,
                          RootWords which, RootVisits& visits) {
+    ASSIGN_OR_RETURN(const auto state, behaviour_state(dump, process));
     FrameCursor frames(process.context(), process.scheme, process.stack());
     while (const auto frame = frames.next()) {
         visits.malformed += frame->cut_short ? 1 : 0;
@@ -48,6 +51,7 @@ Result<void> visit_stack(Dump& dump, OpenedProcess& process, const VisitRoot& vi
             }
             root.index = y.index;
             root.word = y.word;
+            root.is_state = state && frame->index == 0 && y.index == state->y;
             RETURN_IF_ERROR(visit(root));
         }
     }

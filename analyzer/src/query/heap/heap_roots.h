@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 
 namespace beamdump::query {
 
@@ -16,6 +17,9 @@ enum class RootKind : std::uint8_t { kStack, kArgument, kDictionary, kMessage, k
 /// The name of a kind in texts and JSON: stack, argument, dictionary, message, other.
 std::string_view root_kind_text(RootKind kind);
 
+/// How paths begin with the state of a gen_server, whichever register it is in.
+inline constexpr std::string_view kStateRoot = "state";
+
 /// A root of a process's terms.
 struct HeapRoot {
     RootKind kind = RootKind::kOther;
@@ -23,6 +27,7 @@ struct HeapRoot {
     std::uint64_t frame = 0;     ///< stack: 0 is the current function
     std::uint64_t index = 0;     ///< y or x register; message: among all entries of the queues
     std::uint64_t key_word = 0;  ///< dictionary
+    bool is_state = false;       ///< stack: the state of a gen_server (behaviour_state())
     /// Stack: the frame's function. Other: the name of the process's field.
     std::string name;
 };

@@ -17,7 +17,6 @@ namespace {
 
 /// A dictionary's key in what `heap` shows, by default.
 constexpr PathFinder::Cut kShownKey{.bytes = 80, .ending = ""};
-constexpr std::string_view kState = "state";
 constexpr std::string_view kMessage = "message ";
 
 bool begins_with_root(std::string_view path, std::string_view root) {
@@ -36,7 +35,8 @@ void cut_root(std::string_view& path, std::size_t length, bool with_function) {
 std::string root_name(const HeapRoot& root, PathFinder& finder) {
     switch (root.kind) {
         case RootKind::kStack:
-            return fmt::format("y({}) of frame {}", root.index, root.frame);
+            return root.is_state ? std::string(kStateRoot)
+                                 : fmt::format("y({}) of frame {}", root.index, root.frame);
         case RootKind::kArgument:
             return fmt::format("x({})", root.index);
         case RootKind::kDictionary:
@@ -61,6 +61,9 @@ std::vector<std::string> names_of(const HeapRoot& root, PathFinder& finder, std:
     std::vector<std::string> names = {root_name(root, finder)};
     if (root.kind == RootKind::kStack && root.frame == 0) {
         names.push_back(fmt::format("y({})", root.index));
+        if (root.is_state) {
+            names.push_back(fmt::format("y({}) of frame 0", root.index));
+        }
     }
     return names;
 }
@@ -109,7 +112,8 @@ Result<NamedRoot> find_root(Dump& dump, OpenedProcess& process, PathFinder& find
     if (message) {
         return std::move(*message);
     }
-    if (begins_with_root(path, kState)) {
+    if (begins_with_root(path, kStateRoot) ||
+        path.starts_with(std::string(kStateRoot) + ", gen_server:")) {
         ASSIGN_OR_RETURN(auto state, behaviour_state(dump, process));
         if (!state) {
             return fail(ErrorCode::kNotFound,
@@ -118,11 +122,12 @@ Result<NamedRoot> find_root(Dump& dump, OpenedProcess& process, PathFinder& find
                                     "compile it; heap names its roots",
                                     process.line.pid));
         }
-        cut_root(path, kState.size(), false);
-        return NamedRoot{state->word, std::move(state->place)};
+        cut_root(path, kStateRoot.size(), true);
+        return NamedRoot{state->word, std::string(kStateRoot)};
     }
     std::optional<NamedRoot> found;
     std::size_t longest = 0;
+    bool on_stack = false;
     Nearest nearest(path.substr(0, path.find(" -> ")));
     const auto look = [&](const HeapRoot& root) -> Result<void> {
         const bool stack = root.kind == RootKind::kStack;
@@ -134,6 +139,7 @@ Result<NamedRoot> find_root(Dump& dump, OpenedProcess& process, PathFinder& find
             if (fits && name.size() > longest) {
                 longest = name.size();
                 found = NamedRoot{root.word, root_name(root, finder)};
+                on_stack = stack;
             }
         }
         return {};
@@ -147,9 +153,106 @@ Result<NamedRoot> find_root(Dump& dump, OpenedProcess& process, PathFinder& find
                             ? std::string()
                             : fmt::format("; did you mean \"{}\"?", nearest.best())));
     }
-    cut_root(path, longest, found->text.starts_with("y("));
+    cut_root(path, longest, on_stack);
     return std::move(*found);
 }
+
+/// Sums the reference-counted binaries that a term leads to, each once and whole.
+class KeptBinaries final : public WalkObserver {
+  public:
+    KeptBinaries(WordReader& reader, const TagScheme& scheme, AddressMarks& seen,
+                 TermReading::PartSizes& into)
+        : reader_(reader), scheme_(scheme), seen_(seen), into_(into) {
+        seen_.clear();
+    }
+
+    Result<Entered> enter(const HeapObject& object, std::span<const WalkLevel> /*path*/) override {
+        std::uint64_t address = 0;
+        if (object.is_cell || object.kind != BoxedKind::kRefcBinary ||
+            reader_.read(object.address + scheme_.refc_binary * kWordBytes, address) !=
+                WordStatus::kHere) {
+            return Entered();
+        }
+        ASSIGN_OR_RETURN(const bool is_new, seen_.add(address));
+        if (is_new) {
+            const auto info = reader_.context().binary_at(address);
+            into_.binary_bytes += info ? info->size_bytes : 0;
+            into_.unsized_binaries += info ? 0 : 1;
+        }
+        return Entered();
+    }
+    Result<void> again(std::uint64_t /*address*/, std::span<WalkLevel> /*path*/) override {
+        return {};
+    }
+    Result<void> leave(std::span<WalkLevel> /*path*/) override { return {}; }
+
+  private:
+    WordReader& reader_;
+    const TagScheme& scheme_;
+    AddressMarks& seen_;
+    TermReading::PartSizes& into_;
+};
+
+/// The N largest parts of a term, with binaries; of equal ones the first. Parts that lead to the
+/// same terms are walked again each: once that took some times what the whole term takes, the rest
+/// is not sized.
+template <typename Part>
+class LargestParts {
+  public:
+    struct Sized {
+        Part part;
+        TermReading::PartSizes sizes;
+        std::uint64_t place = 0;
+    };
+
+    /// 0: any number, and none is kept.
+    LargestParts(std::uint64_t limit, std::uint64_t whole_words)
+        : limit_(limit), words_left_(kLeastWords + std::min(whole_words, kMostWords) * kTimes) {}
+
+    /// Counts a part; whether it is to be sized.
+    bool wants_next() {
+        ++seen_;
+        const bool wanted = limit_ == 0 || kept_.size() < limit_ || words_left_ != 0;
+        unsized_ += wanted ? 0 : 1;
+        return wanted;
+    }
+    void add(Part part, const TermReading::PartSizes& sizes) {
+        words_left_ -= std::min(words_left_, sizes.words.shared + 1);
+        kept_.push_back({std::move(part), sizes, seen_});
+        std::ranges::push_heap(kept_, is_larger);
+        if (kept_.size() > limit_) {
+            std::ranges::pop_heap(kept_, is_larger);
+            kept_.pop_back();
+        }
+    }
+    [[nodiscard]] std::vector<Sized> take() {
+        std::ranges::sort(kept_, is_larger);
+        return std::move(kept_);
+    }
+    [[nodiscard]] std::uint64_t unsized() const { return unsized_; }
+    /// Of all, those beyond the limit.
+    [[nodiscard]] std::uint64_t omitted() const {
+        return limit_ != 0 && seen_ > limit_ ? seen_ - limit_ : 0;
+    }
+
+  private:
+    static bool is_larger(const Sized& a, const Sized& b) {
+        const auto bytes = [](const Sized& sized) {
+            return sized.sizes.words.shared * kWordBytes + sized.sizes.binary_bytes;
+        };
+        return bytes(a) != bytes(b) ? bytes(a) > bytes(b) : a.place < b.place;
+    }
+
+    static constexpr std::uint64_t kLeastWords = 16U << 20U;
+    static constexpr std::uint64_t kMostWords = std::uint64_t{1} << 40U;
+    static constexpr std::uint64_t kTimes = 8;
+
+    std::uint64_t limit_;
+    std::uint64_t words_left_;
+    std::uint64_t seen_ = 0;
+    std::uint64_t unsized_ = 0;
+    std::vector<Sized> kept_;
+};
 
 }  // namespace
 
@@ -164,7 +267,8 @@ TermReading::TermReading(Dump& dump, const std::string& file,
               .max_file_bytes = query.limits.temporary_bytes()}),
       finder_(process_->context(), process_->scheme),
       printer_(process_->context(), process_->scheme),
-      sizer_(process_->scheme, finder_.reader(), &space_) {}
+      sizer_(process_->scheme, finder_.reader(), &space_),
+      binaries_seen_(&space_) {}
 
 Result<std::unique_ptr<TermReading>> TermReading::open(Dump& dump, const std::string& file,
                                                        std::string_view process,
@@ -185,7 +289,8 @@ Result<void> TermReading::find() {
     ASSIGN_OR_RETURN(auto found, finder_.follow(root_->word, root_->text, rest));
     word_ = found.word;
     path_.insert(path_.end(), found.steps.begin(), found.steps.end());
-    ASSIGN_OR_RETURN(term_, line_of(word_, path_.back()));
+    ASSIGN_OR_RETURN(const auto sizes, sizes_of(word_));
+    term_ = line_of(word_, path_.back(), sizes);
     return {};
 }
 
@@ -203,12 +308,20 @@ std::optional<std::uint64_t> TermReading::count_of(std::uint64_t word, std::stri
     return whole ? std::optional(count) : std::nullopt;
 }
 
-Result<TermPartLine> TermReading::line_of(std::uint64_t word, std::string step) {
+Result<TermReading::PartSizes> TermReading::sizes_of(std::uint64_t word) {
+    PartSizes sizes;
+    KeptBinaries kept(finder_.reader(), process_->scheme, binaries_seen_, sizes);
+    ASSIGN_OR_RETURN(sizes.words, sizer_.sizes(word, &kept));
+    return sizes;
+}
+
+TermPartLine TermReading::line_of(std::uint64_t word, std::string step, const PartSizes& sizes) {
     TermPartLine line;
     line.step = std::move(step);
     line.kind = term_kind_text(process_->scheme, finder_.reader(), word);
     line.count = count_of(word, line.kind);
-    ASSIGN_OR_RETURN(line.sizes, sizer_.sizes(word));
+    line.sizes = sizes.words;
+    line.binary_bytes = sizes.unsized_binaries ? std::nullopt : std::optional(sizes.binary_bytes);
     unreadable_ += line.sizes.unreadable;
     return line;
 }
@@ -227,60 +340,120 @@ Result<void> TermReading::visit_part(std::uint64_t word, TermPartLine line,
     visitor.begin(line);
     std::uint64_t omitted = 0;
     if (line.depth < query_.depth) {
-        ASSIGN_OR_RETURN(omitted, parts_of(word, line.depth + 1, visitor));
+        ASSIGN_OR_RETURN(omitted, parts_of(word, line.sizes.shared, line.depth + 1, visitor));
     }
     visitor.end(line, omitted);
     return {};
 }
 
-Result<std::uint64_t> TermReading::parts_of(std::uint64_t word, std::uint64_t depth,
-                                            const Visitor& visitor) {
-    std::uint64_t seen = 0;
+/// The parts of a term, the largest first; all of them, where there is no limit, in their order.
+Result<std::uint64_t> TermReading::parts_of(std::uint64_t word, std::uint64_t whole_words,
+                                            std::uint64_t depth, const Visitor& visitor) {
+    const auto visit = [&](const TermPart& part, const PartSizes& sizes) {
+        auto line = line_of(part.word, finder_.step_text(part.step), sizes);
+        line.field = field_of(word, part);
+        line.depth = depth;
+        return visit_part(part.word, std::move(line), visitor);
+    };
+    LargestParts<TermPart> largest(query_.limit, whole_words);
     Result<void> failed;
     query::each_part(process_->scheme, finder_.reader(), word, Parts::kShown,
                      [&](const TermPart& part) {
-                         if (query_.limit != 0 && seen >= query_.limit) {
-                             ++seen;
+                         if (!largest.wants_next()) {
                              return true;
                          }
-                         ++seen;
-                         auto line = line_of(part.word, finder_.step_text(part.step));
-                         if (!line) {
-                             failed = std::unexpected(std::move(line.error()));
-                             return false;
+                         auto sizes = sizes_of(part.word);
+                         if (!sizes) {
+                             failed = std::unexpected(std::move(sizes.error()));
+                         } else if (query_.limit == 0) {
+                             failed = visit(part, *sizes);
+                         } else {
+                             largest.add(part, *sizes);
                          }
-                         line->field = field_of(word, part);
-                         line->depth = depth;
-                         failed = visit_part(part.word, std::move(*line), visitor);
                          return failed.has_value();
                      });
     RETURN_IF_ERROR(std::move(failed));
-    return query_.limit != 0 && seen > query_.limit ? seen - query_.limit : 0;
+    unsized_parts_ += largest.unsized();
+    for (const auto& sized : largest.take()) {
+        RETURN_IF_ERROR(visit(sized.part, sized.sizes));
+    }
+    return largest.omitted();
+}
+
+/// The roots, the largest first like the parts of a term.
+Result<std::uint64_t> TermReading::each_root(const Visitor& visitor) {
+    const auto visit = [&](const HeapRoot& root, const PartSizes& sizes, const Visitor& told) {
+        printer_.forget();
+        auto line = line_of(root.word, root_name(root, finder_), sizes);
+        line.depth = 1;
+        return visit_part(root.word, std::move(line), told);
+    };
+    const auto each = [&](const std::function<Result<void>(const HeapRoot&)>& seen) {
+        return visit_roots(
+            dump_, *process_,
+            [&](const HeapRoot& root) {
+                // Messages may have different words at the same addresses.
+                finder_.forget();
+                return seen(root);
+            },
+            RootWords::kAll);
+    };
+    std::uint64_t index = 0;
+    LargestParts<std::uint64_t> largest(query_.limit, process_->run.end.words_captured());
+    RETURN_IF_ERROR(each([&](const HeapRoot& root) -> Result<void> {
+        const auto at = index++;
+        if (!largest.wants_next()) {
+            return {};
+        }
+        ASSIGN_OR_RETURN(const auto sizes, sizes_of(root.word));
+        if (query_.limit == 0) {
+            return visit(root, sizes, visitor);
+        }
+        largest.add(at, sizes);
+        return {};
+    }));
+    unsized_parts_ += largest.unsized();
+    // Their words can be read only while they are visited: what is told of each is held.
+    struct Told {
+        bool begins = false;
+        TermPartLine line;
+        std::uint64_t omitted = 0;
+    };
+    const auto chosen = largest.take();
+    std::vector<std::vector<Told>> told(chosen.size());
+    index = 0;
+    if (!chosen.empty()) {
+        RETURN_IF_ERROR(each([&](const HeapRoot& root) -> Result<void> {
+            const auto found =
+                std::ranges::find(chosen, index++, [](const auto& sized) { return sized.part; });
+            if (found == chosen.end()) {
+                return {};
+            }
+            auto& into = told[static_cast<std::size_t>(found - chosen.begin())];
+            return visit(
+                root, found->sizes,
+                {.begin = [&](const TermPartLine& line) { into.push_back({true, line}); },
+                 .end = [&](const TermPartLine& line,
+                            std::uint64_t omitted) { into.push_back({false, line, omitted}); }});
+        }));
+    }
+    for (const auto& events : told) {
+        for (const auto& event : events) {
+            if (event.begins) {
+                visitor.begin(event.line);
+            } else {
+                visitor.end(event.line, event.omitted);
+            }
+        }
+    }
+    return largest.omitted();
 }
 
 Result<std::uint64_t> TermReading::each_part(const Visitor& visitor) {
     if (withheld_ != Withheld::kNo) {
         return 0;
     }
-    if (term_) {
-        return parts_of(word_, 1, visitor);
-    }
-    std::uint64_t roots = 0;
-    RETURN_IF_ERROR(visit_roots(
-        dump_, *process_,
-        [&](const HeapRoot& root) -> Result<void> {
-            if (query_.limit != 0 && roots++ >= query_.limit) {
-                return {};
-            }
-            // Messages may have different words at the same addresses.
-            finder_.forget();
-            printer_.forget();
-            ASSIGN_OR_RETURN(auto line, line_of(root.word, root_name(root, finder_)));
-            line.depth = 1;
-            return visit_part(root.word, std::move(line), visitor);
-        },
-        RootWords::kAll));
-    return query_.limit != 0 && roots > query_.limit ? roots - query_.limit : 0;
+    return term_ ? parts_of(word_, term_->sizes.shared, 1, visitor) : each_root(visitor);
 }
 
 TermPrinter& TermReading::start_text() {

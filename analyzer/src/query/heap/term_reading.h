@@ -33,7 +33,7 @@ struct NamedRoot {
 struct TermQuery {
     std::string path;             ///< empty: all roots of the process
     std::uint64_t depth = 1;      ///< levels of parts
-    std::uint64_t limit = 20;     ///< parts of each term; 0: all
+    std::uint64_t limit = 20;     ///< parts of each term, the largest; 0: all, in their order
     std::size_t part_bytes = 80;  ///< of each part's text; 0: all
     bool sensitive = false;       ///< show a process flagged sensitive
     InputLimits limits;           ///< of the marks of terms that are sized
@@ -46,14 +46,23 @@ struct TermPartLine {
     std::string_view kind;
     std::optional<std::uint64_t> count;  ///< parts of a list, tuple, map, fun or native record
     TermSizes sizes;                     ///< in words; 0 for what takes none
-    TermText text;                       ///< of a part
-    std::uint64_t depth = 0;             ///< 1: a part of the term itself
+    /// Of the reference-counted binaries that it keeps, each once and whole; nothing where the dump
+    /// lacks one of them.
+    std::optional<std::uint64_t> binary_bytes;
+    TermText text;            ///< of a part
+    std::uint64_t depth = 0;  ///< 1: a part of the term itself
 };
 
 /// One term of a process by its path, and its parts level by level. Memory: as that of sizes, and
 /// that of one part for each level.
 class TermReading {
   public:
+    struct PartSizes {
+        TermSizes words;
+        std::uint64_t binary_bytes = 0;      ///< of binaries whose size is known
+        std::uint64_t unsized_binaries = 0;  ///< the others
+    };
+
     static Result<std::unique_ptr<TermReading>> open(Dump& dump, const std::string& file,
                                                      std::string_view process,
                                                      const TermQuery& query);
@@ -83,14 +92,19 @@ class TermReading {
         return query::placeholders(printer_.statistics());
     }
     [[nodiscard]] std::uint64_t unreadable() const { return unreadable_; }
+    /// Parts that were not sized, since that would take too long: larger ones may be among them.
+    [[nodiscard]] std::uint64_t unsized_parts() const { return unsized_parts_; }
 
   private:
     TermReading(Dump& dump, const std::string& file, std::shared_ptr<OpenedProcess> process,
                 const TermQuery& query);
 
     Result<void> find();
-    Result<TermPartLine> line_of(std::uint64_t word, std::string step);
-    Result<std::uint64_t> parts_of(std::uint64_t word, std::uint64_t depth, const Visitor& visitor);
+    Result<PartSizes> sizes_of(std::uint64_t word);
+    TermPartLine line_of(std::uint64_t word, std::string step, const PartSizes& sizes);
+    Result<std::uint64_t> parts_of(std::uint64_t word, std::uint64_t whole_words,
+                                   std::uint64_t depth, const Visitor& visitor);
+    Result<std::uint64_t> each_root(const Visitor& visitor);
     Result<void> visit_part(std::uint64_t word, TermPartLine line, const Visitor& visitor);
     [[nodiscard]] std::optional<std::uint64_t> count_of(std::uint64_t word, std::string_view kind);
     std::optional<std::string> field_of(std::uint64_t whole, const TermPart& part);
@@ -104,11 +118,13 @@ class TermReading {
     PathFinder finder_;
     TermPrinter printer_;
     TermSizer sizer_;
+    AddressMarks binaries_seen_;
     std::optional<NamedRoot> root_;
     std::uint64_t word_ = 0;
     std::vector<std::string> path_;
     std::optional<TermPartLine> term_;
     std::uint64_t unreadable_ = 0;
+    std::uint64_t unsized_parts_ = 0;
 };
 
 }  // namespace beamdump::query

@@ -29,8 +29,9 @@ TermPlace SweepVisitor::place(std::span<const WalkLevel> path) {
     TermPlace place;
     switch (root_->kind) {
         case RootKind::kStack:
-            place.root =
-                fmt::format("y({}) of frame {}, {}", root_->index, root_->frame, root_->name);
+            place.root = root_->is_state ? fmt::format("{}, {}", kStateRoot, root_->name)
+                                         : fmt::format("y({}) of frame {}, {}", root_->index,
+                                                       root_->frame, root_->name);
             break;
         case RootKind::kArgument:
             place.root = fmt::format("x({})", root_->index);

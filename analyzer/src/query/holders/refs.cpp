@@ -7,6 +7,7 @@
 #include <libdump/heap/largest_terms.h>
 #include <libdump/model/node_scheme.h>
 #include <libdump/model/owner_id.h>
+#include <libdump/model/redaction.h>
 #include <libdump/term/binary_content.h>
 
 #include <fmt/format.h>
@@ -15,6 +16,7 @@
 #include <algorithm>
 #include <charconv>
 #include <ranges>
+#include <span>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -314,6 +316,29 @@ Result<RefTarget> parse_target(Dump& dump, std::string_view text) {
     }
     ASSIGN_OR_RETURN(const auto row, dump.find_process(text));
     return RefTarget{RefTarget::Kind::kPid, row.owner_id(), pid_text(row.owner_id())};
+}
+
+Result<BinaryBeginning> binary_beginning(Dump& dump, std::uint64_t address) {
+    ASSIGN_OR_RETURN(const auto record, dump.binaries().at(address));
+    BinaryBeginning beginning;
+    if (record->has_size_bytes()) {
+        beginning.bytes = record->size_bytes();
+    }
+    if (record->has_references()) {
+        beginning.references = record->references();
+    }
+    ASSIGN_OR_RETURN(const auto redaction, redaction_of(dump.reader()));
+    if (redaction) {
+        return beginning;  // what stands there are not its bytes
+    }
+    beginning.captured = captured_bytes(*record);
+    beginning.first.resize(
+        std::min<std::uint64_t>(beginning.captured, BinaryBeginning::kMostBytes));
+    ASSIGN_OR_RETURN(
+        const auto got,
+        dump.binaries().bytes(*record, 0, std::as_writable_bytes(std::span(beginning.first))));
+    beginning.first.resize(got);
+    return beginning;
 }
 
 Result<RefsAnswer> find_holders(Dump& dump, const RefTarget& target, const RefsOptions& options) {

@@ -38,6 +38,17 @@ std::string_view target_kind_text(RefTarget::Kind kind);
 /// binary. kUsage or kNotFound.
 Result<RefTarget> parse_target(Dump& dump, std::string_view text);
 
+/// A reference-counted binary, with the beginning of what the dump has of its content.
+struct BinaryBeginning {
+    static constexpr std::size_t kMostBytes = 256;
+    std::optional<std::uint64_t> bytes;       ///< its size
+    std::optional<std::uint64_t> references;  ///< the VM's count
+    std::uint64_t captured = 0;               ///< bytes from the first on
+    std::string first;                        ///< of these, at most kMostBytes
+};
+/// kAbsent: the dump does not have that binary.
+Result<BinaryBeginning> binary_beginning(Dump& dump, std::uint64_t address);
+
 /// The part of a binary that a term shows, in bytes.
 struct BinarySlice {
     std::uint64_t first = 0;

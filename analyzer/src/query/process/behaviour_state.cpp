@@ -5,8 +5,7 @@
 
 #include <libdump/term/frame_cursor.h>
 
-#include <fmt/format.h>
-
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -14,11 +13,9 @@ namespace beamdump::query {
 
 namespace {
 
-/// The y register that keeps the state while gen_server waits for a message, and what the others
-/// must be for it (gen_server.erl as Debian compiles it: loop/7 of OTP 25.2.3 and 27.3.4, loop/5 of
-/// 29.1.1).
-constexpr std::size_t kStateRegister = 3;
-
+/// The innermost frame of a process, and where gen_server keeps the state in it while it waits for
+/// a message (gen_server.erl as Debian compiles it: loop/7 of OTP 25.2.3 and 27.3.4, loop/5 and
+/// loop_hibernate/4 of 29.1.1).
 class LoopFrame {
   public:
     LoopFrame(Dump& dump, OpenedProcess& process, const StackFrame& frame)
@@ -28,20 +25,34 @@ class LoopFrame {
           view_(context_, scheme_),
           frame_(frame) {}
 
-    [[nodiscard]] bool has_state() {
+    /// The y register with the state, if the other registers are what they must be.
+    [[nodiscard]] std::optional<std::size_t> state_register() {
         if (!frame_.location || !frame_.location->function || frame_.cut_short) {
-            return false;
+            return std::nullopt;
         }
+        constexpr std::size_t kInLoop = 3;
+        constexpr std::size_t kHibernating = 2;
         const std::string function = function_text(dump_, *frame_.location->function);
+        const auto registers = frame_.registers.size();
         if (function == "gen_server:loop/7") {
             // Debug, HibernateAfterTimeout, Mod or a cache of its callbacks, State, Name, Parent.
-            return frame_.registers.size() == 6 && is_timeout(1) &&
-                   (is_atom(2) || has_tag(2, "callback_cache")) &&
-                   (kind(5) == WordKind::kPid || is_atom(5) || kind(5) == WordKind::kBoxed);
+            return registers == 6 && is_timeout(1) &&
+                           (is_atom(2) || has_tag(2, "callback_cache")) &&
+                           (kind(5) == WordKind::kPid || is_atom(5) || kind(5) == WordKind::kBoxed)
+                       ? std::optional(kInLoop)
+                       : std::nullopt;
         }
-        // HibernateAfterTimeout, two empty lists, State, ServerData.
-        return function == "gen_server:loop/5" && frame_.registers.size() == 5 && is_timeout(0) &&
-               has_tag(4, "server_data");
+        if (function == "gen_server:loop/5") {
+            // HibernateAfterTimeout, two empty lists, State, ServerData.
+            return registers == 5 && is_timeout(0) && has_tag(4, "server_data")
+                       ? std::optional(kInLoop)
+                       : std::nullopt;
+        }
+        // Debug, Timer, State, ServerData: erlang:hibernate/0 keeps the stack.
+        return function == "gen_server:loop_hibernate/4" && registers == 4 &&
+                       has_tag(3, "server_data")
+                   ? std::optional(kHibernating)
+                   : std::nullopt;
     }
 
   private:
@@ -72,11 +83,11 @@ class LoopFrame {
 Result<std::optional<BehaviourState>> behaviour_state(Dump& dump, OpenedProcess& process) {
     FrameCursor frames(process.context(), process.scheme, process.stack());
     const auto frame = frames.next();
-    if (!frame || !LoopFrame(dump, process, *frame).has_state()) {
+    if (!frame) {
         return std::nullopt;
     }
-    return BehaviourState{frame->registers.at(kStateRegister).word,
-                          fmt::format("y({}) of frame 0", kStateRegister)};
+    const auto y = LoopFrame(dump, process, *frame).state_register();
+    return y ? std::optional(BehaviourState{frame->registers.at(*y).word, *y}) : std::nullopt;
 }
 
 }  // namespace beamdump::query

@@ -680,7 +680,9 @@ std::uint64_t ProcessDetails::all_placeholders() const {
 
 Result<void> read_relations(Dump& dump, const ProcessRun& run, TermPrinter& printer,
                             std::uint64_t limit, ProcessDetails& into) {
-    if (!is_of_crash_dump(dump)) {
+    if (is_of_crash_dump(dump)) {
+        into.relations_known = run.end.has_links();
+    } else {
         into.suspending.emplace();
     }
     for (const Pack& pack : run.directory.relations) {

@@ -110,6 +110,9 @@ struct ProcessDetails {
     Excerpt<LinkLine> links;
     Excerpt<MonitorLine> monitors;      ///< that this process holds
     Excerpt<MonitorLine> monitored_by;  ///< that others hold on it
+    /// Whether the dump tells links and monitors; not for a process of a crash dump that breaks off
+    /// before them, or that was exiting.
+    bool relations_known = true;
     // nullopt for a crash dump.
     std::optional<Excerpt<ArgumentLine>> arguments;
     std::optional<Excerpt<SuspendLine>> suspending;

@@ -154,7 +154,40 @@ Result<std::unordered_map<std::uint64_t, std::string>> ProcessNames::of(
             }
             return numbers.size() < owner_ids.size();
         }));
-    for (std::span<const std::uint64_t> left(numbers); !left.empty();) {
+    RETURN_IF_ERROR(
+        each_named(numbers, [&](const records::ProcessRow& row, const ProcessLine& line) {
+            if (auto name = shown_name(line)) {
+                names.emplace(row.owner_id(), std::move(*name));
+            }
+        }));
+    return names;
+}
+
+Result<std::unordered_map<std::uint64_t, std::string>> ProcessNames::labels() {
+    std::unordered_map<std::uint64_t, std::string> labels;
+    if (is_of_crash_dump(*dump_) || !has_naming_key()) {
+        return labels;
+    }
+    std::vector<std::uint64_t> numbers;
+    constexpr std::array kColumns = {records::PROCESS_COLUMN_REGISTERED_NAME};
+    RETURN_IF_ERROR(
+        dump_->processes().visit(kColumns, [&](std::uint64_t row, ProcessIndex::Values values) {
+            if (!values[0]) {
+                numbers.push_back(row);
+            }
+            return true;
+        }));
+    RETURN_IF_ERROR(
+        each_named(numbers, [&](const records::ProcessRow& row, const ProcessLine& line) {
+            if (line.label || line.process_name) {
+                labels.emplace(row.owner_id(), line.label.value_or(line.process_name.value_or("")));
+            }
+        }));
+    return labels;
+}
+
+Result<void> ProcessNames::each_named(std::span<const std::uint64_t> numbers, const Named& named) {
+    for (auto left = numbers; !left.empty();) {
         const auto some = left.first(std::min(left.size(), kNamesAtATime));
         left = left.subspan(some.size());
         ASSIGN_OR_RETURN(const auto rows, dump_->processes().rows(some));
@@ -165,12 +198,10 @@ Result<std::unordered_map<std::uint64_t, std::string>> ProcessNames::of(
         }
         add_to(lines, rows);
         for (std::size_t at = 0; at < rows.size(); ++at) {
-            if (auto name = shown_name(lines[at])) {
-                names.emplace(rows[at].owner_id(), std::move(*name));
-            }
+            named(rows[at], lines[at]);
         }
     }
-    return names;
+    return {};
 }
 
 ProcessLine named_line(Dump& dump, const records::ProcessRow& row) {

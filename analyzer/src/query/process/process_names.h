@@ -7,6 +7,7 @@
 #include <libdump/term/term_style.h>
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <set>
 #include <span>
@@ -34,8 +35,15 @@ class ProcessNames {
     /// Memory: a name for each.
     Result<std::unordered_map<std::uint64_t, std::string>> of(
         const std::set<std::uint64_t>& owner_ids);
+    /// What dictionaries name processes without a registered name, by their owner ids. Reads all of
+    /// these processes, unless no process can have such a name; none of a crash dump. Memory: a
+    /// name for each.
+    Result<std::unordered_map<std::uint64_t, std::string>> labels();
 
   private:
+    using Named = std::function<void(const records::ProcessRow&, const ProcessLine&)>;
+    /// Tells the processes of these rows, with their names.
+    Result<void> each_named(std::span<const std::uint64_t> numbers, const Named& named);
     void add_dictionary(OpenedProcess& process, ProcessLine& line);
     /// The line of an unregistered process, with what its dictionary says.
     void add_from_file(const records::ProcessRow& row, ProcessLine& line);

@@ -1,5 +1,7 @@
 #include "query/processes/process_fields.h"
 
+#include "query/process/process_names.h"
+
 #include <libdump/model/owner_id.h>
 
 #include <algorithm>
@@ -12,6 +14,10 @@ namespace {
 constexpr std::array kInitialCall = {records::PROCESS_COLUMN_INITIAL_MODULE,
                                      records::PROCESS_COLUMN_INITIAL_FUNCTION,
                                      records::PROCESS_COLUMN_INITIAL_ARITY};
+
+bool looks_at_names(const RowFilter& filter) {
+    return !filter.column() || *filter.column() == static_cast<std::size_t>(ProcessField::kName);
+}
 
 }  // namespace
 
@@ -95,7 +101,18 @@ std::string FieldText::make(const Key& key) {
                                  static_cast<std::uint32_t>(key[2].value_or(0))});
 }
 
-Matcher::Matcher(Dump& dump, const RowFilter& filter, ColumnSet& columns) : filter_(filter) {
+Result<ProcessLabels> labels_for(Dump& dump, const std::vector<RowFilter>& filters) {
+    return std::ranges::any_of(filters, looks_at_names) ? ProcessNames(dump).labels()
+                                                        : Result<ProcessLabels>();
+}
+
+Matcher::Matcher(Dump& dump, const RowFilter& filter, ColumnSet& columns,
+                 const ProcessLabels& labels)
+    : filter_(filter) {
+    if (looks_at_names(filter)) {
+        labels_ = &labels;
+        owner_ = columns.add(records::PROCESS_COLUMN_OWNER_ID);
+    }
     constexpr std::array kFields = {ProcessField::kPid, ProcessField::kName,
                                     ProcessField::kInitialCall, ProcessField::kCurrentFunction,
                                     ProcessField::kStatus};
@@ -123,15 +140,29 @@ bool Matcher::operator()(ProcessIndex::Values values) {
         return number && filter_.passes_number(*number);
     }
     const auto passes = [&](FieldText& field) { return filter_.passes_text(field.of(values)); };
-    // Of two calls, neither may be the one that is not wanted.
-    return filter_.comparison() == Comparison::kUnequal ? std::ranges::all_of(fields_, passes)
-                                                        : std::ranges::any_of(fields_, passes);
+    const auto* const label = label_of(values);
+    // Of several names, or two calls, none may be the one that is not wanted.
+    if (filter_.comparison() == Comparison::kUnequal) {
+        return (label == nullptr || filter_.passes_text(*label)) &&
+               std::ranges::all_of(fields_, passes);
+    }
+    return (label != nullptr && filter_.passes_text(*label)) ||
+           std::ranges::any_of(fields_, passes);
 }
 
-Matchers::Matchers(Dump& dump, const std::vector<RowFilter>& filters, ColumnSet& columns) {
+const std::string* Matcher::label_of(ProcessIndex::Values values) const {
+    if (labels_ == nullptr) {
+        return nullptr;
+    }
+    const auto label = labels_->find(values[owner_].value_or(0));
+    return label == labels_->end() ? nullptr : &label->second;
+}
+
+Matchers::Matchers(Dump& dump, const std::vector<RowFilter>& filters, ColumnSet& columns,
+                   const ProcessLabels& labels) {
     matchers_.reserve(filters.size());
     for (const RowFilter& filter : filters) {
-        matchers_.emplace_back(dump, filter, columns);
+        matchers_.emplace_back(dump, filter, columns, labels);
     }
 }
 

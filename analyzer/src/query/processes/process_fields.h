@@ -11,6 +11,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace beamdump::query {
@@ -58,23 +59,36 @@ class FieldText {
     std::map<Key, std::string> texts_;
 };
 
+/// Names that dictionaries have for processes, by owner ids (ProcessNames::labels()).
+using ProcessLabels = std::unordered_map<std::uint64_t, std::string>;
+
+/// The labels, if a filter looks at names; else none.
+Result<ProcessLabels> labels_for(Dump& dump, const std::vector<RowFilter>& filters);
+
 /// Whether a row passes one filter.
 class Matcher {
   public:
-    Matcher(Dump& dump, const RowFilter& filter, ColumnSet& columns);
+    Matcher(Dump& dump, const RowFilter& filter, ColumnSet& columns, const ProcessLabels& labels);
 
     bool operator()(ProcessIndex::Values values);
 
   private:
+    /// Null where it has none, or names are not looked at.
+    [[nodiscard]] const std::string* label_of(ProcessIndex::Values values) const;
+
     RowFilter filter_;
     std::vector<FieldText> fields_;
-    std::optional<std::size_t> number_;  ///< the column of a filter of numbers
+    std::optional<std::size_t> number_;      ///< the column of a filter of numbers
+    const ProcessLabels* labels_ = nullptr;  ///< non-owning; null: names are not looked at
+    std::size_t owner_ = 0;                  ///< the column of owner ids
 };
 
 /// ... all of them.
 class Matchers {
   public:
-    Matchers(Dump& dump, const std::vector<RowFilter>& filters, ColumnSet& columns);
+    /// The labels must outlive it.
+    Matchers(Dump& dump, const std::vector<RowFilter>& filters, ColumnSet& columns,
+             const ProcessLabels& labels);
 
     bool operator()(ProcessIndex::Values values);
 

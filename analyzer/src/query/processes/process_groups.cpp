@@ -137,7 +137,8 @@ Result<ProcessGroups> process_groups(Dump& dump, const std::string& file,
     answer.total = dump.processes().size();
     ColumnSet columns;
     NameOfRow name_of(dump, options.by, columns);
-    Matchers matches(dump, options.filters, columns);
+    ASSIGN_OR_RETURN(const auto labels, labels_for(dump, options.filters));
+    Matchers matches(dump, options.filters, columns, labels);
     const std::size_t memory = columns.add(records::PROCESS_COLUMN_MEMORY_BYTES);
     const std::size_t queue = columns.add(records::PROCESS_COLUMN_MESSAGE_QUEUE_LENGTH);
     const std::size_t reductions = columns.add(records::PROCESS_COLUMN_REDUCTIONS);

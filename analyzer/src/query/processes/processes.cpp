@@ -66,10 +66,12 @@ class FirstRows {
 /// Computes sort keys from columns.
 class SortKey {
   public:
-    SortKey(Dump& dump, ProcessOrder order, const ProcessColumns& read, ColumnSet& columns)
+    SortKey(Dump& dump, ProcessOrder order, const ProcessColumns& read, ColumnSet& columns,
+            const ProcessLabels& labels)
         : sort_(order.by),
           reversed_(order.reversed),
           read_(read),
+          labels_(labels),
           stack_is_read_(is_of_crash_dump(dump)) {
         switch (order.by) {
             case ProcessSort::kMemory:
@@ -91,6 +93,7 @@ class SortKey {
                 place_ = columns.add(records::PROCESS_COLUMN_OWNER_ID);
                 break;
             case ProcessSort::kName:
+                place_ = columns.add(records::PROCESS_COLUMN_OWNER_ID);
                 name_.emplace(dump, ProcessField::kName, columns);
                 initial_call_.emplace(dump, ProcessField::kInitialCall, columns);
                 translated_call_.emplace(dump, kTranslatedCall, columns);
@@ -150,12 +153,15 @@ class SortKey {
         return value;
     }
 
-    /// Registered processes come first, the others by initial call.
+    /// Processes with a name or a label come first, the others by initial call.
     using Name = std::pair<int, std::string>;
     Name name_of(Values values) {
         const std::string& name = name_->of(values);
         if (!name.empty()) {
             return {0, name};
+        }
+        if (const auto label = labels_.find(values[place_].value_or(0)); label != labels_.end()) {
+            return {0, label->second};
         }
         const std::string& translated = translated_call_->of(values);
         return {1, translated.empty() ? initial_call_->of(values) : translated};
@@ -164,6 +170,7 @@ class SortKey {
     ProcessSort sort_;
     bool reversed_;
     const ProcessColumns& read_;
+    const ProcessLabels& labels_;
     bool stack_is_read_;
     bool is_told_ = false;
     std::size_t place_ = 0;
@@ -223,6 +230,11 @@ Result<ProcessOrder> parse_sort(std::string_view name) {
 }
 
 Result<void> ProcessListing::read_in_advance(const ProcessQuery& query) {
+    if (query.sort.by == ProcessSort::kName) {
+        ASSIGN_OR_RETURN(labels_, ProcessNames(*dump_).labels());
+    } else {
+        ASSIGN_OR_RETURN(labels_, labels_for(*dump_, query.filters));
+    }
     if (choice_.has(ProcessColumn::kEts)) {
         RETURN_IF_ERROR(columns_.read_tables());
     }
@@ -230,7 +242,7 @@ Result<void> ProcessListing::read_in_advance(const ProcessQuery& query) {
         return {};
     }
     ColumnSet columns;
-    Matchers matches(*dump_, query.filters, columns);
+    Matchers matches(*dump_, query.filters, columns, labels_);
     std::vector<std::uint64_t> matching;
     RETURN_IF_ERROR(
         dump_->processes().visit(columns.columns(), [&](std::uint64_t row, Values values) {
@@ -246,8 +258,8 @@ Result<ProcessListing> ProcessListing::select(Dump& dump, const ProcessQuery& qu
     ProcessListing listing(dump, query);
     RETURN_IF_ERROR(listing.read_in_advance(query));
     ColumnSet columns;
-    SortKey key(dump, query.sort, listing.columns_, columns);
-    Matchers matches(dump, query.filters, columns);
+    SortKey key(dump, query.sort, listing.columns_, columns, listing.labels_);
+    Matchers matches(dump, query.filters, columns, listing.labels_);
     listing.total_ = dump.processes().size();
     if (key.needs_names()) {
         auto done = dump.processes().visit(columns.columns(), [&](std::uint64_t, Values values) {

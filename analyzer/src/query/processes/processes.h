@@ -12,6 +12,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 namespace beamdump::query {
@@ -65,7 +66,7 @@ struct ProcessQuery {
 /// The selected processes in order, in batches. Numbers sort largest first, names and pids
 /// ascending. Only the columns that sorting and filtering need are read for all processes. Memory:
 /// 16 bytes for each process that matches, at most twice `limit` of them, and one batch; sorted by
-/// binaries 80 bytes for each.
+/// binaries 80 bytes for each; sorted or filtered by name a label for each that has one.
 class ProcessListing {
   public:
     /// kNotFound where the dump does not tell of any process what they are to be sorted by; memory,
@@ -98,6 +99,7 @@ class ProcessListing {
     ProcessColumns columns_;
     bool columns_are_read_;
     bool names_;
+    std::unordered_map<std::uint64_t, std::string> labels_;  ///< that are searched or sorted by
     std::vector<std::uint64_t> rows_;
     std::uint64_t total_ = 0;
     std::uint64_t matching_ = 0;

@@ -1,6 +1,7 @@
 #include <libdump/crash/export/terms/external_encoder.h>
 #include <libdump/term/binary_content.h>
 #include <libdump/term/external_tags.h>
+#include <libdump/term/record_definition.h>
 
 #include <algorithm>
 #include <array>
@@ -359,16 +360,14 @@ bool ExternalEncoder::binary(const HeapObject& object) {
 
 /// A native record: keys and values in the order of their declaration, which its definition has.
 bool ExternalEncoder::record(const HeapObject& object, unsigned level) {
-    constexpr std::uint64_t kFieldOrder = 1;
-    constexpr std::uint64_t kIsExported = 5;
     const auto slot = [this](std::uint64_t address, std::uint64_t index) {
         std::uint64_t word = scheme_.non_value;
         return read(address + index * kWordBytes, word) ? word : scheme_.non_value;
     };
     const std::uint64_t fields = object.words - otp29::kRecordValues;
     const std::uint64_t definition = pointer_of(slot(object.address, otp29::kRecordDefinition));
-    const std::uint64_t order = pointer_of(slot(definition, kFieldOrder));
-    const std::uint64_t exported = slot(definition, kIsExported);
+    const std::uint64_t order = pointer_of(slot(definition, otp29::kDefinitionOrder));
+    const std::uint64_t exported = slot(definition, otp29::kDefinitionExported);
     if (word_kind(scheme_, exported) != WordKind::kAtom || fields > kMaxBytes) {
         return false;
     }

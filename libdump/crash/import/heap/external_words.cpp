@@ -1,11 +1,14 @@
 #include <libdump/crash/import/heap/external_words.h>
 #include <libdump/term/external_item.h>
 #include <libdump/term/external_tags.h>
+#include <libdump/term/record_definition.h>
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace beamdump::crash {
 
@@ -20,6 +23,9 @@ class ExternalItemWords {
     /// In UTF-8.
     [[nodiscard]] std::string name_of(const ExternalAtom& atom) const;
     [[nodiscard]] std::uint32_t atom(const ExternalAtom& atom) const;
+    [[nodiscard]] std::uint32_t atom_named(std::string_view name) const {
+        return names_.atom(name);
+    }
     /// Of an identifier: whether it is the node's own.
     [[nodiscard]] bool is_local(const ExternalItem& item) const;
     [[nodiscard]] std::uint64_t node(const ExternalItem& item) const;
@@ -252,6 +258,9 @@ class Builder {
                 words = big(item);
                 break;
             case ExternalKind::kFloat:
+                if (in_record_ && is_trace(item.number)) {
+                    return std::nullopt;
+                }
                 words = plain({words_.header(BoxedKind::kFloat, 1),
                                std::bit_cast<std::uint64_t>(item.number)});
                 break;
@@ -264,6 +273,9 @@ class Builder {
                 break;
             case ExternalKind::kMap:
                 words = map(at, item.count);
+                break;
+            case ExternalKind::kRecord:
+                words = record(at, item);
                 break;
             case ExternalKind::kList:
                 words = list(at, item.count);
@@ -390,6 +402,51 @@ class Builder {
         return words;
     }
 
+    /// A native record, with its keys in the order of their declaration: the text does not have
+    /// that of the node's atoms.
+    std::optional<Words> record(std::uint64_t& at, const ExternalItem& item) {
+        const auto& kinds = words_.scheme().by_subtag;
+        if (std::ranges::find(kinds, BoxedKind::kRecord) == kinds.end()) {
+            return std::nullopt;
+        }
+        const auto keys = terms(at, item.count);
+        in_record_ = true;
+        const auto values = keys ? terms(at, item.count) : std::nullopt;
+        if (!values || std::ranges::any_of(*keys, [this](const Word& key) {
+                return key.is_pointer || word_kind(words_.scheme(), key.value) != WordKind::kAtom;
+            })) {
+            return std::nullopt;
+        }
+        Words order = {{words_.header(BoxedKind::kTuple, item.count), false}};
+        for (std::uint64_t field = 0; field < item.count; ++field) {
+            order.push_back({words_.small(static_cast<std::int64_t>(field)), false});
+        }
+        const auto atom = [this](std::uint32_t index) { return Word{words_.atom(index), false}; };
+        Words definition(otp29::kDefinitionKeys);
+        definition[0] = {words_.header(BoxedKind::kTuple, otp29::kDefinitionKeys - 1 + item.count),
+                         false};
+        definition[otp29::kDefinitionOrder] = put(std::move(order), false);
+        definition[otp29::kDefinitionHash] = {words_.small(0), false};
+        definition[otp29::kDefinitionModule] = atom(maker_.atom(item.atom));
+        definition[otp29::kDefinitionName] = atom(maker_.atom(item.name));
+        definition[otp29::kDefinitionExported] =
+            atom(maker_.atom_named(item.value == 1 ? "true" : "false"));
+        definition.insert(definition.end(), keys->begin(), keys->end());
+        Words words = {
+            {words_.header(BoxedKind::kRecord, otp29::kRecordValues - 1 + item.count), false},
+            put(std::move(definition), false)};
+        words.insert(words.end(), values->begin(), values->end());
+        return words;
+    }
+
+    /// Whether a float in a native record may be what is left of another object: the VM marks what
+    /// it has written of a heap by the header of a float, and encodes that where a record leads to
+    /// it (OUR_NIL of erl_process_dump.c, OTP 29). The word behind it is a size or an address.
+    static bool is_trace(double number) {
+        constexpr double kSmallest = 0x1p-511;
+        return number != 0 && std::abs(number) < kSmallest;
+    }
+
     /// Nodes of 16 items each, except for the head: not more nodes than the map had in the node.
     /// Keys are not placed by hash.
     Words hash_map(const Words& pairs) {
@@ -427,6 +484,7 @@ class Builder {
     ExternalWords result_;
     unsigned depth_ = 0;
     bool is_cell_ = false;
+    bool in_record_ = false;  // or behind one, in the same line
 };
 
 }  // namespace

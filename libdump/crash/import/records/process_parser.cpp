@@ -219,21 +219,26 @@ Result<ParsedProcess> parse_process(const TextSource& source, TextWindow& window
     TextCursor text(source, sections.facts.begin, sections.facts.end,
                     window.look(sections.facts.begin, sections.facts.end));
     constexpr std::string_view kLinks = "Link list: ";
+    bool has_relations = false;
     while (!text.at_end()) {
         if (text.look(kLinks.size()).starts_with(kLinks)) {
             text.skip(kLinks.size());
             result.relations = take_relations(text, format, names);
+            has_relations = true;
             continue;
         }
         const auto line = text.take_line(kLongestValue);
         // "arity = 0" alone has no colon.
         const auto separator = line.starts_with("arity =") ? line.find("= ") : line.find(": ");
         if (separator != std::string::npos) {
+            // Behind the links, which the VM prints only if there are any.
+            has_relations |= line.starts_with("Reductions: ");
             reader.line(std::string_view(line).substr(0, separator),
                         std::string_view(line).substr(separator + 2));
         }
     }
     reader.finish();
+    result.has_relations = has_relations && result.row.status() != records::PROCESS_STATUS_EXITING;
     for (const auto& page : result.relations) {
         result.links += static_cast<std::uint64_t>(page.link_size());
         result.monitors += static_cast<std::uint64_t>(page.monitor_size());

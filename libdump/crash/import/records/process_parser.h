@@ -16,6 +16,9 @@ struct ParsedProcess {
     std::vector<records::Relations> relations;
     std::uint64_t links = 0;
     std::uint64_t monitors = 0;
+    /// Whether the text tells the relations; not where it breaks off before them, or of a process
+    /// that was exiting.
+    bool has_relations = false;
     std::uint64_t heap_unused_words = 0;  ///< of the new heap: above its top, including the stack
     bool has_heap_unused = false;
 };

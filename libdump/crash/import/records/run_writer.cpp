@@ -81,8 +81,10 @@ Result<records::ProcessRow> RunWriter::write(const ProcessSections& sections, Pa
     if (row.has_memory_bytes()) {
         end.set_memory_bytes(row.memory_bytes());
     }
-    end.set_links(facts.links);
-    end.set_monitors(facts.monitors);
+    if (facts.has_relations) {
+        end.set_links(facts.links);
+        end.set_monitors(facts.monitors);
+    }
     ASSIGN_OR_RETURN(auto offset, writer_.append(format::RecordKind::kProcessEnd, end));
     row.set_begin_offset(begin);
     row.set_end_offset(offset);

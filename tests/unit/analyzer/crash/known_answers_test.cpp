@@ -1,5 +1,6 @@
 // Small crash dumps of testdata/crash_dumps, and what is right about each.
 #include "program.h"
+#include "query/facts/dump_facts.h"
 #include "support/encrypted_text.h"
 
 #include <fmt/format.h>
@@ -321,6 +322,56 @@ TEST_F(KnownAnswers, ASecondDumpBehindACutOneIsNamedToo) {
         EXPECT_THAT(ran.err, HasSubstr(fmt::format("breaks off after {} bytes", cut.size())));
         EXPECT_THAT(ran.err, HasSubstr(fmt::format("from byte {} on", cut.size())));
     }
+}
+
+/// As `cat` joins two files: with a line end between them, or without.
+TEST_F(KnownAnswers, ABrokenLineBeforeAnotherDumpIsNotRead) {
+    const auto two = text_of("two-in-one.dump");
+    const auto other = two.substr(two.rfind("=erl_crash_dump"));
+    const auto first = two.substr(0, two.rfind("=erl_crash_dump"));
+    const auto reductions = first.find("Reductions: ", first.find("=proc:<0.91.0>"));
+    ASSERT_NE(reductions, std::string::npos);
+    const auto cut = first.substr(0, reductions + std::string_view("Reductions: 1").size());
+    for (const auto* between : {"", "\n"}) {
+        for (const auto& ran : ask(cut + between + other, {"processes", "--json"})) {
+            EXPECT_EQ(ran.status, 3) << between;
+            EXPECT_THAT(ran.out, HasSubstr("<0.91.0>"));
+            EXPECT_THAT(ran.out, Not(HasSubstr("\"reductions\": ")));
+            EXPECT_THAT(ran.out, Not(HasSubstr("<0.15.0>")));
+            EXPECT_THAT(ran.err, HasSubstr(fmt::format("breaks off after {} bytes",
+                                                       cut.size() + std::string(between).size())));
+        }
+    }
+}
+
+TEST_F(KnownAnswers, LinksBehindTheCutAreNotNone) {
+    const auto text = text_of("cut-in-process.dump");
+    const auto whole = text.substr(0, text.rfind("=proc:"));
+    const auto process = "=proc:<0.77.0>\nState: Waiting\nMessage queue length: 0\n";
+    for (const auto& ran : ask(whole + process, {"process", "<0.77.0>", "--json"})) {
+        EXPECT_THAT(ran.out, Not(HasSubstr("\"links\"")));
+        EXPECT_THAT(ran.out, Not(HasSubstr("\"monitor")));
+    }
+    for (const auto& ran : ask(whole + process, {"process", "<0.77.0>"})) {
+        EXPECT_THAT(ran.out, Not(HasSubstr("Links (0)")));
+    }
+    // The VM prints no list where there are none, and what follows it tells so.
+    const auto without = std::string(process) + "Reductions: 7\n";
+    for (const auto& ran : ask(whole + without, {"process", "<0.77.0>", "--json"})) {
+        EXPECT_THAT(ran.out, HasSubstr("\"links\": {\n    \"total\": 0"));
+    }
+}
+
+/// erts_deep_process_dump() writes persistent terms behind the processes' terms.
+TEST(SectionsOfCrashDumps, PersistentTermsAreBehindHeaps) {
+    query::DumpFacts facts;
+    facts.text_complete = false;
+    facts.cut_off_section = "proc_heap";
+    EXPECT_TRUE(query::may_lack_some(facts, "persistent_terms"));
+    EXPECT_FALSE(query::may_lack_some(facts, "fun"));
+    facts.cut_off_section = "persistent_terms";
+    EXPECT_FALSE(query::may_lack_some(facts, "proc_heap"));
+    EXPECT_TRUE(query::may_lack_some(facts, "literals"));
 }
 
 std::string with(std::string text, std::string_view one, std::string_view other) {

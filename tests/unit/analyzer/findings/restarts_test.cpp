@@ -19,12 +19,17 @@ enum RestartAtom : std::uint32_t {
     kMaxRestarts,
     kMaxSeconds,
     kRestarts,
+    kLoopHibernate,
+    kServerData,
 };
 const std::vector<std::string> kRestartAtoms = {
-    "gen_server",   "supervisor",  "infinity", "state", "__struct__", "Elixir.DynamicSupervisor",
-    "max_restarts", "max_seconds", "restarts"};
+    "gen_server",     "supervisor",  "infinity",
+    "state",          "__struct__",  "Elixir.DynamicSupervisor",
+    "max_restarts",   "max_seconds", "restarts",
+    "loop_hibernate", "server_data"};
 
 constexpr std::uint64_t kLoopStart = 0x5000;
+constexpr std::uint64_t kHibernateStart = 0x5080;
 /// Monotonic seconds as the sample is captured, 100 s after the node began.
 constexpr std::int64_t kNow = -576'460'752 + 100;
 
@@ -53,6 +58,9 @@ class RestartLoops : public FindingsFixture {
         functions.add_start_address(kLoopStart);
         functions.add_name_atom(kLoopAtom);
         functions.add_arity(7);
+        functions.add_start_address(kHibernateStart);
+        functions.add_name_atom(kLoopHibernate);
+        functions.add_arity(4);
         builder.append(format::RecordKind::kFunctions, functions);
         builder.trailer().add_module_index_offset(
             builder.append(format::RecordKind::kModuleIndexPage, page));
@@ -73,6 +81,17 @@ class RestartLoops : public FindingsFixture {
         process.instruction_address = kLoopStart + 0x40;
         process.translated_module = kSupervisor;
         process.translated_arity = 1;
+        return process;
+    }
+    /// The same in gen_server:loop_hibernate/4 of OTP 29, with `heap` behind the record of the
+    /// server. `server_tag`: of that record.
+    static SampleProcess hibernating(std::uint64_t number, std::vector<std::uint64_t> heap,
+                                     std::uint32_t server_tag = kServerData) {
+        const auto server = heap_of(number) + heap.size() * 8;
+        heap.insert(heap.end(), {tuple_header(1), atom_word(server_tag)});
+        auto process = waiting(number, std::move(heap));
+        process.stack = {kNil, kNil, boxed_word(heap_of(number)), boxed_word(server), kNormalExit};
+        process.instruction_address = kHibernateStart + 0x40;
         return process;
     }
     /// The words of a state, then those of a list of four times, the last one 2 s ago.
@@ -117,6 +136,23 @@ TEST_F(RestartLoops, OfOtpAndElixirAreFound) {
     EXPECT_THAT(found(findings, "restart_loop"), ElementsAre(sentence(1), sentence(2)));
     EXPECT_EQ(left_out(findings, "restart_loop"), "")
         << program_.run({"backtrace", "node.beamdump", "<0.1.0>"}).out;
+}
+
+TEST_F(RestartLoops, OfASupervisorThatHibernatesAreFound) {
+    dump_.add(hibernating(1, otp_state(1)));
+    dump_.add(hibernating(2, otp_state(2), kAlphaAtom));
+    const auto findings = look(dump_);
+    EXPECT_THAT(found(findings, "restart_loop"), ElementsAre(sentence(1)));
+    EXPECT_EQ(left_out(findings, "restart_loop"),
+              "the restarts of 1 of 2 supervisors were looked at; the state of 1 is not known, as "
+              "of one that starts a child");
+    const auto state = program_.run({"term", "node.beamdump", "<0.1.0>", "state"});
+    EXPECT_EQ(state.status, 0) << state.err;
+    EXPECT_THAT(state.out, ::testing::StartsWith("state\ntuple of 9 elements"));
+    const auto register_path = program_.run({"term", "node.beamdump", "<0.1.0>", "y(2)"});
+    EXPECT_EQ(register_path.out, state.out);
+    EXPECT_THAT(program_.run({"heap", "node.beamdump", "<0.1.0>"}).out,
+                ::testing::HasSubstr("  state, gen_server:loop_hibernate/4  "));
 }
 
 TEST_F(RestartLoops, AStateThatIsNotKnownIsLeftOut) {

@@ -103,12 +103,22 @@ TEST_F(Term, ShowsItsPartsLevelByLevel) {
     const Ran one = term({"y(0)"});
     EXPECT_EQ(one.status, 0) << one.err;
     EXPECT_THAT(one.out, HasSubstr("y(0) of frame 0\nmap of 2 keys, 18 words (144 B)\n"));
-    EXPECT_THAT(one.out, HasSubstr("10  key alpha                 [{loop,1},<<\"text\">>]\n"));
+    EXPECT_THAT(one.out,
+                HasSubstr("10             key alpha                 [{loop,1},<<\"text\">>]\n"));
+    EXPECT_LT(one.out.find("key alpha"), one.out.find("key 2")) << "the largest first";
+    const Ran all = term({"y(0)", "--limit", "0"});
+    EXPECT_LT(all.out.find("key 2"), all.out.find("key alpha")) << "in their order";
     EXPECT_THAT(one.out, Not(HasSubstr("item 1")));
     const Ran two = term({"y(0)", "--depth", "2"});
-    EXPECT_THAT(two.out, HasSubstr(" 3    item 1                  {loop,1}\n"));
+    EXPECT_THAT(two.out, HasSubstr(" 3               item 1                  {loop,1}\n"));
     EXPECT_THAT(two.out, Not(HasSubstr("element 1")));
     EXPECT_THAT(term({"y(0)/key alpha", "--limit", "1"}).out, HasSubstr("1 more\n"));
+    const Ran largest = term({"y(0)", "--limit", "1"});
+    EXPECT_THAT(largest.out, HasSubstr("key alpha"));
+    EXPECT_THAT(largest.out, Not(HasSubstr("key 2")));
+    const Ran root = term({"--limit", "1"});
+    EXPECT_THAT(root.out, HasSubstr("18             y(0) of frame 0"));
+    EXPECT_THAT(root.out, Not(HasSubstr("dictionary")));
     const Ran roots = term({});
     EXPECT_THAT(roots.out, HasSubstr("y(0) of frame 0"));
     EXPECT_THAT(roots.out, HasSubstr("dictionary alpha"));

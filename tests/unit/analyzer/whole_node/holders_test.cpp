@@ -1,3 +1,5 @@
+#include "render/holders.h"
+
 #include "program.h"
 #include "query/holders/binaries.h"
 #include "query/holders/pattern.h"
@@ -100,6 +102,46 @@ class HoldersTest : public ::testing::Test {
     std::unique_ptr<Dump> dump_;
     std::vector<std::string> lines_;
 };
+
+TEST_F(HoldersTest, ABinaryIsShownAsFarAsTheDumpHasIt) {
+    const auto address = fmt::format("{:#x}", kSplitBinary);
+    for (const std::vector<std::string>& command :
+         {std::vector<std::string>{"refs", "holders.beamdump", address},
+          {"binaries", "holders.beamdump", address}}) {
+        EXPECT_THAT(program_.run(command).out,
+                    HasSubstr("  1.0 MiB, the first 4 bytes, more is not in the dump:\n"
+                              "    \"0123\"\n"));
+        auto json = command;
+        json.emplace_back("--json");
+        EXPECT_THAT(program_.run(json).out, HasSubstr("\"content_text\": \"0123\""));
+    }
+}
+
+TEST(BinaryContents, TextMayEndWithAZero) {
+    const auto shown = [](std::string_view content, std::uint64_t size) {
+        query::BinaryBeginning binary;
+        binary.bytes = size;
+        binary.captured = content.size();
+        binary.first = content;
+        return render::content_text(binary);
+    };
+    EXPECT_EQ(shown({"name\0", 5}, 5), "name");
+    EXPECT_EQ(shown({"na\0me", 5}, 5), std::nullopt);
+    EXPECT_EQ(shown({"name\0", 5}, 6), std::nullopt) << "more follows, and it is no final 0";
+    EXPECT_EQ(shown("line\n\xC3\xA9\n", 8), "line\n\xC3\xA9\n");
+    EXPECT_EQ(shown("ab\xC3", 4), "ab") << "the dump has half of a character";
+    EXPECT_EQ(shown("ab\xC3", 3), std::nullopt);
+    EXPECT_EQ(shown("\x01\x02", 2), std::nullopt);
+}
+
+TEST_F(HoldersTest, TheBinariesThatATermKeepsAreBesideItsWords) {
+    EXPECT_THAT(program_.run({"term", "holders.beamdump", "<0.1.0>", "y(0)"}).out,
+                HasSubstr(", keeps 1.0 MiB of binaries"));
+    const auto json = program_.run({"term", "holders.beamdump", "<0.1.0>", "y(0)", "--json"}).out;
+    EXPECT_THAT(json, HasSubstr(fmt::format("\"binary_bytes\": {}", kSplitBytes)));
+    EXPECT_THAT(program_.run({"term", "holders.beamdump", "<0.1.0>"}).out,
+                HasSubstr("  1.0 MiB  y(0) of frame 0"));
+}
 
 TEST_F(HoldersTest, APidIsFoundInTermsLinksAndMonitors) {
     auto answer = find("<0.77.0>");

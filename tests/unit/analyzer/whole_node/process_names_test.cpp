@@ -120,6 +120,27 @@ TEST_F(ProcessNamesTest, OneRuleForTheNameOfAProcess) {
     EXPECT_EQ(query::shown_name(line), "'Needs Quotes'");
 }
 
+TEST_F(ProcessNamesTest, ProcessesAreFilteredAndSortedByLabelsToo) {
+    for (const auto* filter : {"order,1", "name~order,1"}) {
+        const auto text = answer({"processes", "erlang.beamdump", "--filter", filter});
+        EXPECT_THAT(text, HasSubstr("<0.11.0>")) << filter;
+        // One with a registered name is called by it, and secrets are not looked at.
+        EXPECT_THAT(text, Not(HasSubstr("<0.15.0>"))) << filter;
+        EXPECT_THAT(text, Not(HasSubstr("<0.14.0>"))) << filter;
+    }
+    EXPECT_THAT(answer({"processes", "erlang.beamdump", "--filter", "initial_call~order"}),
+                Not(HasSubstr("<0.11.0>")));
+    const auto groups = answer(
+        {"processes", "erlang.beamdump", "--filter", "rabbit_channel", "--group-by", "status"});
+    EXPECT_THAT(groups, HasSubstr("  <0.12.0> {rabbit_channel,12} "));
+    EXPECT_THAT(groups, HasSubstr("waiting      1  "));
+    const auto text = answer({"processes", "erlang.beamdump", "--sort", "name"});
+    const auto place = [&text](const char* pid) { return text.find(pid); };
+    EXPECT_LT(place("<0.15.0>"), place("<0.11.0>"));  // alpha, {order,11}, {rabbit_channel,12}
+    EXPECT_LT(place("<0.11.0>"), place("<0.12.0>"));
+    EXPECT_LT(place("<0.12.0>"), place("<0.13.0>"));  // an initial call
+}
+
 TEST_F(ProcessNamesTest, ListsOfProcessesHaveNamesFromDictionaries) {
     const auto text = answer({"processes", "erlang.beamdump", "--sort", "pid"});
     EXPECT_THAT(text, HasSubstr("<0.1.0>   'Elixir.Shop.Cart'  "));

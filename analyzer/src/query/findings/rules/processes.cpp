@@ -171,9 +171,7 @@ Result<RuleAnswer> restart_loop_rule(NodeFacts& facts) {
             [&](OpenedProcess& process) -> Result<void> {
                 ASSIGN_OR_RETURN(const auto state, behaviour_state(facts.dump(), process));
                 auto restarts = state ? SupervisorState(process).read(state->word) : std::nullopt;
-                // One that hibernates has had nothing to do for a second (supervisor.erl, from OTP
-                // 28 on): it is not restarting anything.
-                known += restarts || process.run.process.hibernated() ? 1 : 0;
+                known += restarts ? 1 : 0;
                 if (restarts && restarts->count >= kManyRestarts &&
                     now - restarts->last <= restarts->period + kRecentSeconds) {
                     restarts->line = process.line;
