@@ -186,6 +186,9 @@ class SampleDump {
         if (sample.off_heap != 0) {
             process.set_off_heap_first_address(sample.off_heap);
         }
+        if (sample.hibernated) {
+            process.set_hibernated(true);
+        }
         if (!sample.arguments.empty()) {
             process.set_arity(static_cast<std::uint32_t>(sample.arguments.size()));
             process.mutable_argument_words()->Assign(sample.arguments.begin(),

@@ -76,6 +76,7 @@ struct SampleProcess {
     std::uint64_t instruction_address = 0x7050;
     std::optional<std::uint32_t> monitored_name = {};  ///< an atom
     std::vector<std::uint64_t> arguments = {};         ///< saved x registers
+    bool hibernated = false;
 };
 
 constexpr std::uint64_t heap_of(std::uint64_t number) {

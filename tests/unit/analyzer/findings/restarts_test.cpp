@@ -94,6 +94,23 @@ class RestartLoops : public FindingsFixture {
         process.instruction_address = kHibernateStart + 0x40;
         return process;
     }
+    /// The same in erlang:hibernate/3 of OTP 25 and 27, which keeps [gen_server, wake_hib, [Parent,
+    /// Name, State]].
+    static SampleProcess dropped(std::uint64_t number, std::vector<std::uint64_t> heap,
+                                 std::uint32_t module = kGenServer) {
+        const auto inner = heap_of(number) + heap.size() * 8;
+        const auto outer = inner + 6 * 8;
+        heap.insert(heap.end(), {pid_word(1), list_word(inner + 16), atom_word(kAlphaAtom),
+                                 list_word(inner + 32), boxed_word(heap_of(number)), kNil,
+                                 atom_word(module), list_word(outer + 16), atom_word(kLoopAtom),
+                                 list_word(outer + 32), list_word(inner), kNil});
+        auto process = waiting(number, std::move(heap));
+        process.stack = {kNormalExit};
+        process.instruction_address = kReturnAddress;
+        process.arguments = {atom_word(kAlphaAtom), atom_word(kLoopAtom), list_word(outer)};
+        process.hibernated = true;
+        return process;
+    }
     /// The words of a state, then those of a list of four times, the last one 2 s ago.
     static std::vector<std::uint64_t> with_times(std::uint64_t number,
                                                  std::vector<std::uint64_t> words) {
@@ -153,6 +170,19 @@ TEST_F(RestartLoops, OfASupervisorThatHibernatesAreFound) {
     EXPECT_EQ(register_path.out, state.out);
     EXPECT_THAT(program_.run({"heap", "node.beamdump", "<0.1.0>"}).out,
                 ::testing::HasSubstr("  state, gen_server:loop_hibernate/4  "));
+}
+
+TEST_F(RestartLoops, OfASupervisorWhoseStackIsDroppedAreFound) {
+    dump_.add(dropped(1, otp_state(1)));
+    dump_.add(dropped(2, otp_state(2), kAlphaAtom));
+    auto awake = dropped(3, otp_state(3));
+    awake.hibernated = false;
+    dump_.add(awake);
+    const auto findings = look(dump_);
+    EXPECT_THAT(found(findings, "restart_loop"), ElementsAre(sentence(1)));
+    EXPECT_EQ(left_out(findings, "restart_loop"),
+              "the restarts of 1 of 3 supervisors were looked at; the states of 2 are not known, "
+              "as of one that starts a child");
 }
 
 TEST_F(RestartLoops, AStateThatIsNotKnownIsLeftOut) {

@@ -126,6 +126,35 @@ class SupervisorState {
     TermView view_;
 };
 
+/// The state of a gen_server that hibernates where its stack is dropped: erlang:hibernate/3 has
+/// proc_lib, wake_up and [gen_server, wake_hib, [Parent, Name, State | _]] in x(0) to x(2)
+/// (gen_server.erl, proc_lib.erl, erl_process.c; OTP 25.2.3 and 27.3.4).
+Result<std::optional<std::uint64_t>> hibernated_state(OpenedProcess& process) {
+    constexpr std::size_t kArguments = 3;
+    constexpr std::size_t kThird = 2;
+    if (!process.run.process.hibernated()) {
+        return std::nullopt;
+    }
+    ASSIGN_OR_RETURN(const auto words, process.arguments());
+    const TermView view(process.context(), process.scheme);
+    const auto item = [&view](std::uint64_t list, std::size_t place) {
+        auto cell = view.cell(list);
+        for (; cell && place > 0; --place) {
+            cell = view.cell(cell->second);
+        }
+        return cell ? std::optional(cell->first) : std::nullopt;
+    };
+    if (words.size() != kArguments) {
+        return std::nullopt;
+    }
+    const auto module = item(words.back(), 0);
+    const auto atom = module ? view.atom(*module) : std::nullopt;
+    const auto wake_arguments = item(words.back(), kThird);
+    return atom && process.context().atom(*atom) == "gen_server" && wake_arguments
+               ? item(*wake_arguments, kThird)
+               : std::nullopt;
+}
+
 Finding finding_of(NodeFacts& facts, const Restarts& restarts, std::int64_t ago) {
     Finding finding;
     finding.sentence = fmt::format(
@@ -170,7 +199,9 @@ Result<RuleAnswer> restart_loop_rule(NodeFacts& facts) {
             facts.dump(), {.sensitive = true, .rows = scan->supervisors.rows},
             [&](OpenedProcess& process) -> Result<void> {
                 ASSIGN_OR_RETURN(const auto state, behaviour_state(facts.dump(), process));
-                auto restarts = state ? SupervisorState(process).read(state->word) : std::nullopt;
+                ASSIGN_OR_RETURN(const auto asleep, hibernated_state(process));
+                const auto word = state ? std::optional(state->word) : asleep;
+                auto restarts = word ? SupervisorState(process).read(*word) : std::nullopt;
                 known += restarts ? 1 : 0;
                 if (restarts && restarts->count >= kManyRestarts &&
                     now - restarts->last <= restarts->period + kRecentSeconds) {
