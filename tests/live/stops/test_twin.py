@@ -46,10 +46,11 @@ def exists(pid):
 
 
 def memory_kib(pid):
-    """From smaps_rollup: the proportional share, and private dirty memory."""
+    """From smaps_rollup: the proportional share of anonymous memory (that of files changes when another
+    node starts or ends), and private dirty memory."""
     text = pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text()
     return [int(re.search(rf"^{name}:\s+(\d+) kB", text, re.MULTILINE)[1])
-            for name in ("Pss", "Private_Dirty")]
+            for name in ("Pss_Anon", "Private_Dirty")]
 
 
 class OfANodeAtRest(unittest.TestCase):
