@@ -16,7 +16,7 @@ namespace beamdump::query {
 namespace {
 
 bool is_column_letter(char c) {
-    return (c >= 'a' && c <= 'z') || c == '_';
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
 }
 
 char lower_letter(char c) {
@@ -137,7 +137,8 @@ FilterText split_filter(std::string_view argument) {
     const auto from_sign = rest.substr(sign_at);
     const auto* const sign = std::ranges::find_if(
         kSigns, [from_sign](const Sign& one) { return from_sign.starts_with(one.first); });
-    if (column.empty() || sign == kSigns.end()) {
+    const bool is_name = !column.empty() && !(column.front() >= '0' && column.front() <= '9');
+    if (!is_name || sign == kSigns.end()) {
         return {.column = {}, .comparison = Comparison::kHas, .value = argument};
     }
     const auto value = from_sign.substr(sign->first.size());

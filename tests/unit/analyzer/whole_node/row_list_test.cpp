@@ -119,6 +119,13 @@ TEST(RowFilter, PatternsHaveAnyTextBetweenParts) {
     EXPECT_TRUE(has_pattern("rabbit", "RAB*T", Case::kIgnored));
 }
 
+TEST(RowFilter, NamesOfColumnsMayHaveDigits) {
+    EXPECT_EQ(split_filter("md5=01ab").column, "md5");
+    EXPECT_EQ(split_filter("md5=01ab").value, "01ab");
+    EXPECT_EQ(split_filter("5=x").column, "");
+    EXPECT_EQ(split_filter("5=x").value, "5=x");
+}
+
 TEST(RowFilter, SharesAndAddressesAreNumbers) {
     constexpr std::array<Column, 2> kOf = {
         {{.name = "used", .title = "", .kind = ColumnKind::kTenths},
