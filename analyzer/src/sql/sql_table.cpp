@@ -62,28 +62,12 @@ class HeldRows final : public Rows {
 using List = Result<query::RowList> (*)(Dump& dump, const std::string& file,
                                         const query::RowQuery& query);
 
-/// A list without those columns that are derived or of the text only.
-template <List kList>
-Result<std::unique_ptr<Rows>> listed(const Source& source, const Request& request,
-                                     std::string_view sort) {
-    query::RowQuery query{.sort = std::string(sort), .filters = request.filters};
-    query.limit = request.limit;
-    ASSIGN_OR_RETURN(auto list, kList(*source.dump, source.file, query));
-    return std::make_unique<HeldRows>(list.take());
-}
-
 template <List kList, const std::string_view& kSort>
 Result<std::unique_ptr<Rows>> open_list(const Source& source, const Request& request) {
-    return listed<kList>(source, request, kSort);
-}
-
-Result<query::RowList> module_list(Dump& dump, const std::string& file,
-                                   const query::RowQuery& query) {
-    ASSIGN_OR_RETURN(auto modules, query::list_modules(dump, file, query, {}));
-    if (modules.no_applications) {
-        return std::unexpected(std::move(*modules.no_applications));
-    }
-    return std::move(modules.list);
+    const query::RowQuery query{
+        .sort = std::string(kSort), .filters = request.filters, .limit = request.limit};
+    ASSIGN_OR_RETURN(auto list, kList(*source.dump, source.file, query));
+    return std::make_unique<HeldRows>(list.take());
 }
 
 Result<query::RowList> carrier_list(Dump& dump, const std::string& file,
@@ -351,7 +335,7 @@ std::span<const Table> tables() {
               query::module_columns(),
               {},
               false,
-              open_list<module_list, kModuleSort>},
+              open_list<query::list_all_modules, kModuleSort>},
         Table{"nodes",
               "Another node",
               query::node_columns(),

@@ -249,4 +249,12 @@ Result<ModuleList> list_modules(Dump& dump, const std::string& file, const RowQu
     return answer;
 }
 
+Result<RowList> list_all_modules(Dump& dump, const std::string& file, const RowQuery& query) {
+    ASSIGN_OR_RETURN(auto modules, list_modules(dump, file, query, {}));
+    if (modules.no_applications) {
+        return std::unexpected(std::move(*modules.no_applications));
+    }
+    return std::move(modules.list);
+}
+
 }  // namespace beamdump::query

@@ -79,6 +79,8 @@ struct ModuleList {
 /// All instances as rows. Errors as of module_lines().
 Result<ModuleList> list_modules(Dump& dump, const std::string& file, const RowQuery& query,
                                 const ModulesOptions& options);
+/// The rows alone. Also fails where the applications cannot be read.
+Result<RowList> list_all_modules(Dump& dump, const std::string& file, const RowQuery& query);
 
 /// The module that has these cells.
 ModuleLine module_of(const CellOf& cell_of);

@@ -115,59 +115,25 @@ BEAMDUMP_KIND(atom_kind, "atom", "atoms", kAtom)
 BEAMDUMP_KIND(end_kind, "end", "exports", kEnd)
 #undef BEAMDUMP_KIND
 
-const ThingKind& process_kind() {
-    static const auto kColumns = exported_columns(process_columns());
-    static const ThingKind kKind{"process", "processes", kColumns};
-    return kKind;
-}
-
-const ThingKind& binary_kind() {
-    static const auto kColumns = exported_columns(binary_columns());
-    static const ThingKind kKind{"binary", "binaries", kColumns};
-    return kKind;
-}
-
-const ThingKind& allocator_kind() {
-    static const auto kColumns = exported_columns(allocator_columns());
-    static const ThingKind kKind{"allocator", "allocators", kColumns};
-    return kKind;
-}
-
-const ThingKind& module_kind() {
-    static const auto kColumns = exported_columns(module_columns());
-    static const ThingKind kKind{"module", "modules", kColumns};
-    return kKind;
-}
-
-const ThingKind& ets_table_kind() {
-    static const auto kColumns = exported_columns(ets_columns());
-    static const ThingKind kKind{"ets_table", "ets_tables", kColumns};
-    return kKind;
-}
-
-const ThingKind& port_kind() {
-    static const auto kColumns = exported_columns(port_columns());
-    static const ThingKind kKind{"port", "ports", kColumns};
-    return kKind;
-}
-
-const ThingKind& socket_kind() {
-    static const auto kColumns = exported_columns(socket_columns());
-    static const ThingKind kKind{"socket", "sockets", kColumns};
-    return kKind;
-}
-
-const ThingKind& timer_kind() {
-    static const auto kColumns = with_kind_as(timer_columns(), "timer_kind");
-    static const ThingKind kKind{"timer", "timers", kColumns};
-    return kKind;
-}
-
-const ThingKind& scheduler_kind() {
-    static const auto kColumns = with_kind_as(scheduler_columns(), "scheduler_kind");
-    static const ThingKind kKind{"scheduler", "schedulers", kColumns};
-    return kKind;
-}
+// Of lists, whose columns are declared with what they list.
+#define BEAMDUMP_LISTED_KIND(function, name, table, columns) \
+    const ThingKind& function() {                            \
+        static const std::vector<Column> kColumns = columns; \
+        static const ThingKind kKind{name, table, kColumns}; \
+        return kKind;                                        \
+    }
+BEAMDUMP_LISTED_KIND(process_kind, "process", "processes", exported_columns(process_columns()))
+BEAMDUMP_LISTED_KIND(binary_kind, "binary", "binaries", exported_columns(binary_columns()))
+BEAMDUMP_LISTED_KIND(allocator_kind, "allocator", "allocators",
+                     exported_columns(allocator_columns()))
+BEAMDUMP_LISTED_KIND(module_kind, "module", "modules", exported_columns(module_columns()))
+BEAMDUMP_LISTED_KIND(ets_table_kind, "ets_table", "ets_tables", exported_columns(ets_columns()))
+BEAMDUMP_LISTED_KIND(port_kind, "port", "ports", exported_columns(port_columns()))
+BEAMDUMP_LISTED_KIND(socket_kind, "socket", "sockets", exported_columns(socket_columns()))
+BEAMDUMP_LISTED_KIND(timer_kind, "timer", "timers", with_kind_as(timer_columns(), "timer_kind"))
+BEAMDUMP_LISTED_KIND(scheduler_kind, "scheduler", "schedulers",
+                     with_kind_as(scheduler_columns(), "scheduler_kind"))
+#undef BEAMDUMP_LISTED_KIND
 
 std::span<const ThingKind* const> thing_kinds() {
     static const std::array kKinds = {

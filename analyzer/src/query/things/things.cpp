@@ -271,7 +271,7 @@ class Things {
         RETURN_IF_ERROR(listed(allocator_kind(), list_allocators, kAllocatorSort));
         RETURN_IF_ERROR(groups());
         RETURN_IF_ERROR(atom_groups());
-        RETURN_IF_ERROR(listed(module_kind(), module_rows, kModuleSort));
+        RETURN_IF_ERROR(listed(module_kind(), list_all_modules, kModuleSort));
         RETURN_IF_ERROR(listed(port_kind(), list_ports, "queue"));
         RETURN_IF_ERROR(listed(socket_kind(), list_sockets, "receive_queue"));
         RETURN_IF_ERROR(listed(timer_kind(), list_timers, "left_ms"));
@@ -410,14 +410,6 @@ class Things {
     /// Of a crash dump, in the order in which they were read.
     [[nodiscard]] Cell atom_number(std::uint32_t index) const {
         return is_of_crash_dump(dump_) ? Cell() : cell(std::uint64_t{index});
-    }
-
-    static Result<RowList> module_rows(Dump& dump, const std::string& file, const RowQuery& query) {
-        ASSIGN_OR_RETURN(auto modules, list_modules(dump, file, query, {}));
-        if (modules.no_applications) {
-            return std::unexpected(std::move(*modules.no_applications));
-        }
-        return std::move(modules.list);
     }
 
     /// A thing, by its cells in all of its columns.
