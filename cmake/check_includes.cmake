@@ -71,7 +71,7 @@ room(libdump rewrite base/ write/ read/dump_reader redact/)
 room(libdump model   base/ format/ read/dump_reader term/)
 room(libdump crash/text   base/ format/)
 room(libdump crash/import base/ format/ write/ term/ crash/text/)
-room(libdump crash/open   base/ term/ model/ crash/import/)
+room(libdump crash/open   base/ term/ model/ write/ crash/import/)
 room(libdump crash/cache  base/ model/ crash/text/ crash/import/)
 room(libdump crash/export base/ format/ term/ heap/ model/)
 
@@ -79,13 +79,16 @@ room(libdump crash/export base/ format/ term/ heap/ model/)
 check(libdump/read/file   "libdump/read/" libdump/read/file/)
 check(libdump/read/frames "libdump/read/" libdump/read/file/ libdump/read/frames/)
 
-# Inside crash: text <- import, in that words <- heap <- records <- convert; open, which lets a model
+# Inside crash: text <- import, in that words <- heap <- records <- convert, and words <- sections <-
+# convert; open, which lets a model
 # read terms from the text, sees import from outside; in export, which writes such a text of any
 # dump, terms <- sections.
 check(libdump/crash/import/words   "libdump/crash/import/" libdump/crash/import/words/)
 check(libdump/crash/import/heap    "libdump/crash/import/" libdump/crash/import/words/ libdump/crash/import/heap/)
 check(libdump/crash/import/records "libdump/crash/import/" libdump/crash/import/words/ libdump/crash/import/heap/
       libdump/crash/import/records/)
+check(libdump/crash/import/sections "libdump/crash/import/" libdump/crash/import/words/
+      libdump/crash/import/sections/)
 check(libdump/crash/export/terms   "libdump/crash/export/" libdump/crash/export/terms/)
 
 # libvm: memory <- target <- beam <- nodes, fit.

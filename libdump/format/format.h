@@ -117,6 +117,7 @@ enum class RecordKind : std::uint16_t {
     kCatches = 39,
     kCodePoints = 40,
     kCrashSections = 41,
+    kLoadedModules = 42,
 
     kProcess = 64,
     kRelations = 65,

@@ -33,6 +33,8 @@ KindDecision decision_of(format::RecordKind kind) {
             return fields(rules::kAtoms);
         case RecordKind::kModule:
             return fields(rules::kModule);
+        case RecordKind::kLoadedModules:
+            return fields(rules::kLoadedModules);
         case RecordKind::kFunctions:
             return fields(rules::kFunctions);
         case RecordKind::kLines:

@@ -62,7 +62,7 @@ namespace rules {
 // By schemas' files.
 extern const MessageRules kRegionRef, kRunDirectory, kProcess, kRelations, kPackedRegions,
     kMessages, kProcessEnd, kBinaries, kBinaryIndexPage, kMfa, kCrashTextCounts;
-extern const MessageRules kModule, kFunctions, kLines, kExports, kFunEntries;
+extern const MessageRules kModule, kLoadedModules, kFunctions, kLines, kExports, kFunEntries;
 extern const MessageRules kEtsTables, kEtsRows, kPersistentTerms;
 extern const MessageRules kPorts, kSockets, kSchedulers, kTimers, kDistributionEntries;
 extern const MessageRules kSamples;

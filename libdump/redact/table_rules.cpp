@@ -29,7 +29,7 @@ constexpr TableFields kFunEntriesFields =
     std::to_array<FieldDecision>({{1, 1, kMessage, &kFunEntry}});
 
 // ---- ETS tables and persistent terms ----
-constexpr TableFields kEtsTableFields = std::to_array<FieldDecision>({{1, 19, kKeep}});
+constexpr TableFields kEtsTableFields = std::to_array<FieldDecision>({{1, 20, kKeep}});
 constexpr MessageRules kEtsTable{"EtsTable", kEtsTableFields};
 constexpr TableFields kEtsTablesFields = std::to_array<FieldDecision>({
     {1, 1, kKeep},
@@ -68,7 +68,7 @@ constexpr TableFields kSocketFields = std::to_array<FieldDecision>({
 });
 constexpr MessageRules kSocket{"Socket", kSocketFields};
 constexpr TableFields kSocketsFields = std::to_array<FieldDecision>({{1, 1, kMessage, &kSocket}});
-constexpr TableFields kSchedulerFields = std::to_array<FieldDecision>({{1, 9, kKeep}});
+constexpr TableFields kSchedulerFields = std::to_array<FieldDecision>({{1, 10, kKeep}});
 constexpr TableFields kRunQueueFields = std::to_array<FieldDecision>({{1, 9, kKeep}});
 constexpr MessageRules kScheduler{"Scheduler", kSchedulerFields};
 constexpr MessageRules kRunQueue{"RunQueue", kRunQueueFields};
@@ -157,9 +157,13 @@ constexpr TableFields kSystemMemoryFields = std::to_array<FieldDecision>({
     {11, 11, kKeep},
 });
 
+constexpr TableFields kLoadedModulesFields =
+    std::to_array<FieldDecision>({{1, 1, kMessage, &kModule}});
+
 }  // namespace
 
 constexpr MessageRules kModule{"Module", kModuleFields};
+constexpr MessageRules kLoadedModules{"LoadedModules", kLoadedModulesFields};
 constexpr MessageRules kFunctions{"Functions", kFunctionFields};
 constexpr MessageRules kLines{"Lines", kLineFields};
 constexpr MessageRules kExports{"Exports", kExportFields};

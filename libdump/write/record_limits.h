@@ -27,7 +27,7 @@ inline constexpr std::uint32_t kLinesOfAPage = 8192;
 inline constexpr std::uint32_t kExportsOfAPage = 2048;
 /// Of funs, nodes, catches and code points.
 inline constexpr std::size_t kEntriesOfAPage = 1024;
-inline constexpr int kEtsTablesOfAPage = 512;
+inline constexpr std::size_t kEtsTablesOfAPage = 512;
 inline constexpr std::size_t kBinariesOfAnIndexPage = 8192;
 /// A page of allocators' instances ends with the one that passes this.
 inline constexpr std::size_t kAllocatorsOfAPageBytes = 32U << 10U;

@@ -31,7 +31,7 @@ class ListCommand final : public Command {
         choice.other_sections = true;
         ASSIGN_OR_RETURN(auto dump, invocation.open(dump_, choice));
         const auto query = options_.query();
-        ASSIGN_OR_RETURN(auto list, spec_.list(*dump, dump_, query));
+        ASSIGN_OR_RETURN(auto list, spec_.list(*dump, query));
         RETURN_IF_ERROR(list.check_asked(spec_.texts.things, spec_.sort));
         auto& out = fitted(invocation.out(), answer_);
         const auto facts = query::dump_facts(*dump, dump_);

@@ -47,8 +47,7 @@ struct ListSpec {
     std::string_view sort;                   ///< what rows are sorted by by default
     render::RowListTexts texts;
     /// The rows of a dump, whose file is named.
-    Result<query::RowList> (*list)(Dump& dump, const std::string& file,
-                                   const query::RowQuery& query) = nullptr;
+    Result<query::RowList> (*list)(Dump& dump, const query::RowQuery& query) = nullptr;
     std::string_view counted_by = {};  ///< a column of few different texts: also count by it
 };
 

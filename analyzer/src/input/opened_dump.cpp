@@ -2,6 +2,7 @@
 
 #include <libdump/base/return_if_error.h>
 #include <libdump/crash/open/lazy_process_context.h>
+#include <libdump/crash/open/older_conversion.h>
 #include <libdump/crash/text/crash_dump.h>
 
 #include <fmt/format.h>
@@ -89,6 +90,14 @@ Result<OpenedDump> open_dump(const std::string& path, const crash::ConvertChoice
     opened.path_ = path;
     if (!is_crash_dump(path)) {
         ASSIGN_OR_RETURN(auto dump, Dump::open(path, reading));
+        if (choice.other_sections) {
+            ASSIGN_OR_RETURN(auto renewed, crash::with_section_records(*dump, path));
+            if (renewed) {
+                const auto file = std::move(*renewed).take();
+                ASSIGN_OR_RETURN(dump,
+                                 Dump::open(fmt::format("/proc/self/fd/{}", file.get()), reading));
+            }
+        }
         opened.dump_ = std::move(dump);
         return opened;
     }

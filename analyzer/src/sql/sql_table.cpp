@@ -59,26 +59,23 @@ class HeldRows final : public Rows {
     std::size_t given_ = 0;
 };
 
-using List = Result<query::RowList> (*)(Dump& dump, const std::string& file,
-                                        const query::RowQuery& query);
+using List = Result<query::RowList> (*)(Dump& dump, const query::RowQuery& query);
 
 template <List kList, const std::string_view& kSort>
 Result<std::unique_ptr<Rows>> open_list(const Source& source, const Request& request) {
     const query::RowQuery query{
         .sort = std::string(kSort), .filters = request.filters, .limit = request.limit};
-    ASSIGN_OR_RETURN(auto list, kList(*source.dump, source.file, query));
+    ASSIGN_OR_RETURN(auto list, kList(*source.dump, query));
     return std::make_unique<HeldRows>(list.take());
 }
 
-Result<query::RowList> carrier_list(Dump& dump, const std::string& file,
-                                    const query::RowQuery& query) {
+Result<query::RowList> carrier_list(Dump& dump, const query::RowQuery& query) {
     query::AllocatorsQuery asked{.instances = false, .carriers = true, .rows = query};
-    ASSIGN_OR_RETURN(auto answer, query::allocators(dump, file, asked));
+    ASSIGN_OR_RETURN(auto answer, query::allocators(dump, asked));
     return std::move(*answer.carriers);
 }
 
-Result<query::RowList> persistent_term_list(Dump& dump, const std::string& /*file*/,
-                                            const query::RowQuery& query) {
+Result<query::RowList> persistent_term_list(Dump& dump, const query::RowQuery& query) {
     ASSIGN_OR_RETURN(auto answer, query::list_persistent_terms(dump, query, kTermBytes));
     return std::move(answer.list);
 }

@@ -6,6 +6,7 @@
 #include <libdump/crash/import/records/node_parser.h>
 #include <libdump/crash/import/records/relation_parser.h>
 #include <libdump/crash/import/records/run_writer.h>
+#include <libdump/crash/import/sections/section_records.h>
 #include <libdump/crash/import/words/code_parser.h>
 #include <libdump/crash/import/words/node_terms.h>
 #include <libdump/crash/import/words/word_regions.h>
@@ -29,11 +30,9 @@ constexpr std::size_t kSectionPageBytes = 96U << 10U;
 
 class SectionPages {
   public:
-    SectionPages(const TextSource& text, DumpWriter& writer, records::Trailer& trailer)
-        : text_(text), writer_(writer), trailer_(trailer) {}
-
-    /// Modules that have old code too.
-    [[nodiscard]] std::uint64_t old_modules() const { return old_modules_; }
+    SectionPages(const TextSource& text, DumpWriter& writer, records::Trailer& trailer,
+                 SectionRecords& records)
+        : text_(text), writer_(writer), trailer_(trailer), records_(records) {}
 
     /// All sections of a part of the text.
     Result<void> add(Span part) {
@@ -66,9 +65,6 @@ class SectionPages {
                 section.tag.size() + section.argument.size() + lines.size() + kEntryBytes;
             at += lines.size();
             const bool more = !lines.empty() && at < end;
-            if (section.tag == "mod" && has_old_code(lines)) {
-                ++old_modules_;
-            }
             auto& entry = *page_.add_section();
             entry.set_tag(std::string(section.tag));
             entry.set_argument(std::string(section.argument));
@@ -76,18 +72,13 @@ class SectionPages {
             if (continues) {
                 entry.set_continues(true);
             }
+            RETURN_IF_ERROR(records_.add(entry));
             if (page_bytes_ >= kSectionPageBytes) {
                 RETURN_IF_ERROR(flush());
             }
             continues = more;
         } while (continues);
         return {};
-    }
-
-    /// Whether a line of a module's section tells the size of its old code.
-    static bool has_old_code(std::string_view lines) {
-        constexpr std::string_view kLine = "\nOld size: ";
-        return lines.starts_with(kLine.substr(1)) || lines.contains(kLine);
     }
 
     /// The next lines, complete unless one is longer than a piece.
@@ -106,21 +97,24 @@ class SectionPages {
     const TextSource& text_;
     DumpWriter& writer_;
     records::Trailer& trailer_;
+    SectionRecords& records_;
     records::CrashSections page_;
     std::size_t page_bytes_ = 0;
-    std::uint64_t old_modules_ = 0;
 };
 
-/// Writes the sections without records of their own verbatim, page by page. Gives how many modules
-/// have old code.
-Result<std::uint64_t> write_other_sections(const CrashDump& dump, DumpWriter& writer,
+/// Writes the sections that are not those of processes: verbatim, page by page, and what they say
+/// as records. Gives how many modules have old code.
+Result<std::uint64_t> write_other_sections(const CrashDump& dump, std::uint32_t word_bytes,
+                                           Names& names, DumpWriter& writer,
                                            records::Trailer& trailer) {
-    SectionPages pages(dump.text(), writer, trailer);
+    SectionRecords records(names, word_bytes, writer, trailer);
+    SectionPages pages(dump.text(), writer, trailer, records);
     for (const auto& part : dump.other_sections()) {
         RETURN_IF_ERROR(pages.add(part));
     }
     RETURN_IF_ERROR(pages.flush());
-    return pages.old_modules();
+    RETURN_IF_ERROR(records.finish());
+    return records.old_modules();
 }
 
 constexpr int kTermsOfAPage = 4096;
@@ -289,7 +283,9 @@ Result<void> Converter::begin() {
 }
 
 Result<void> Converter::other_sections() {
-    ASSIGN_OR_RETURN(const auto old_modules, write_other_sections(dump_, writer_, trailer_));
+    ASSIGN_OR_RETURN(
+        const auto old_modules,
+        write_other_sections(dump_, node_.node.word_size(), terms_->names, writer_, trailer_));
     if (auto& totals = node_.totals; totals.has_modules()) {
         totals.set_modules(totals.modules() + old_modules);
     }

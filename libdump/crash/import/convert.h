@@ -27,7 +27,7 @@ struct ConvertChoice {
     std::string process;
     /// Literals and persistent terms also where no heap is converted.
     bool literals = false;
-    /// Also the sections that have no records of their own, as text.
+    /// Also the other sections, those of ports, ETS tables and so on: as records, and as text.
     bool other_sections = true;
     int level = 1;  ///< of zstd
     /// For kOne: if the heap's lines have at least that many bytes, only stack, dictionary and

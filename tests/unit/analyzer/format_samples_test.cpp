@@ -55,6 +55,11 @@ TEST_F(FormatSamples, ConversionOfVersion1_0) {
                 AllOf(HasSubstr("color"), HasSubstr("blue"), HasSubstr("<<\"square\">>")));
     EXPECT_THAT(ask({"heap", dump, "keeper"}), HasSubstr("keeper"));
     EXPECT_THAT(ask({"sections", dump}), HasSubstr("persistent_terms"));
+    // Only text in this version: their records are made of it.
+    EXPECT_THAT(ask({"ports", dump}), AllOf(HasSubstr("forker"), HasSubstr("init")));
+    EXPECT_THAT(ask({"modules", dump}), HasSubstr("28 module instances, 0 old; code 984.0 KiB"));
+    EXPECT_THAT(ask({"ets", dump}), HasSubstr("there are no ETS tables"));
+    EXPECT_THAT(ask({"allocators", dump}), HasSubstr("eheap_alloc"));
     EXPECT_THAT(ask({"crash-dump", dump}),
                 AllOf(HasSubstr("=proc:<0.20.0>"), HasSubstr("=proc_heap:<0.20.0>")));
     EXPECT_THAT(ask({"diff", dump, dump}), HasSubstr("; processes 12 -> 12 (0);"));

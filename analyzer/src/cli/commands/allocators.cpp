@@ -57,7 +57,7 @@ class AllocatorsCommand final : public Command {
         auto choice = no_heaps();
         choice.other_sections = true;
         ASSIGN_OR_RETURN(auto dump, invocation.open(dump_, choice));
-        ASSIGN_OR_RETURN(auto found, query::allocators(*dump, dump_, query_));
+        ASSIGN_OR_RETURN(auto found, query::allocators(*dump, query_));
         const auto facts = query::dump_facts(*dump, dump_);
         auto& out = fitted(invocation.out(), answer_);
         auto& list = found.carriers ? *found.carriers : found.lines;

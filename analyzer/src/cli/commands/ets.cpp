@@ -67,7 +67,7 @@ class EtsCommand final : public Command {
             return rows(invocation, *dump);
         }
         const auto query = tables_.query();
-        ASSIGN_OR_RETURN(auto list, query::list_ets_tables(*dump, dump_, query));
+        ASSIGN_OR_RETURN(auto list, query::list_ets_tables(*dump, query));
         RETURN_IF_ERROR(list.check_asked("ETS tables", query::kEtsSort));
         auto& out = fitted(invocation.out(), answer_);
         const auto facts = query::dump_facts(*dump, dump_);

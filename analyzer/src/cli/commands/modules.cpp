@@ -48,7 +48,7 @@ class ModulesCommand final : public Command {
         ReadingProgress progress(invocation, "reading stacks");
         options_.progress = progress.callback();
         const auto query = list_.query();
-        auto answer = query::list_modules(*dump, dump_, query, options_);
+        auto answer = query::list_modules(*dump, query, options_);
         progress.end();
         if (!answer) {
             return std::unexpected(answer.error());

@@ -112,8 +112,7 @@ class ReportCommand final : public Command {
         memory.dump.file = name;
         page.answer("memory", [&](render::Output& out) { render::memory_json(out, memory); });
         auto tables = query::list_ets_tables(
-            dump, path,
-            {.sort = std::string(query::kEtsSort), .filters = {}, .limit = kMostTables});
+            dump, {.sort = std::string(query::kEtsSort), .filters = {}, .limit = kMostTables});
         if (tables) {
             page.answer("ets",
                         [&](render::Output& out) { render::ets_json(out, *tables, summary.dump); });

@@ -110,6 +110,7 @@ std::optional<std::string> type_text(const records::DistributionEntry& entry) {
     switch (entry.state()) {
         case records::DISTRIBUTION_STATE_IDLE:
         case records::DISTRIBUTION_STATE_PENDING:
+        case records::DISTRIBUTION_STATE_NOT_CONNECTED:
             return "not_connected";
         default:
             return entry.has_visible()
@@ -171,9 +172,7 @@ Row row_of(Dump& dump, const records::DistributionEntry& entry) {
 Result<void> visit_entries(Dump& dump,
                            const std::function<void(const records::DistributionEntry&)>& visit) {
     if (dump.trailer().distribution_offset().empty()) {
-        return fail(ErrorCode::kNotFound,
-                    "the dump has no other nodes: it was captured by an older version, or they "
-                    "could not be read (the warnings of summary tell)");
+        return not_in_dump(dump, "other nodes");
     }
     for (const auto offset : dump.trailer().distribution_offset()) {
         ASSIGN_OR_RETURN(const auto page, dump.reader().message_at<records::DistributionEntries>(
@@ -185,60 +184,39 @@ Result<void> visit_entries(Dump& dump,
     return {};
 }
 
-/// Sections of other nodes (dist.c, info_dist_entry(), OTP 25 to 29).
-Result<void> nodes_of_crash_dump(Dump& dump, const std::string& file,
-                                 const std::function<void(Row)>& add) {
-    static constexpr std::array<std::string_view, 3> kTags = {"visible_node", "hidden_node",
-                                                              "not_connected"};
-    ASSIGN_OR_RETURN(auto sections, SectionListing::open(dump, file, {}));
-    Row row;
-    const auto begin = [&](std::string_view tag, std::string_view) {
-        row = Row(Node::kPlaces);
-        row[Node::kType] = std::string(tag == kTags[0]   ? "visible"
-                                       : tag == kTags[1] ? "hidden"
-                                                         : tag);
-    };
-    const auto line = [&](const SectionLine& read) {
-        if (read.name && *read.name == "Name") {
-            row[Node::kNode] = unquoted_atom(read.value);
-        } else if (read.name && *read.name == "Controller") {
-            row[Node::kController] = std::string(read.value);
-        }
-    };
-    return sections->show_kinds(kTags, {begin, line, [&] { add(std::move(row)); }});
-}
-
 }  // namespace
 
 std::span<const Column> node_columns() {
     return kNodeColumns;
 }
 
-Result<RowList> list_nodes(Dump& dump, const std::string& file, const RowQuery& query) {
+Result<RowList> list_nodes(Dump& dump, const RowQuery& query) {
     ASSIGN_OR_RETURN(auto list, RowList::make(kNodeColumns, query));
     ASSIGN_OR_RETURN(const auto known, KnownProcesses::read(dump));
     const auto add = [&](Row row) {
         row[Node::kName] = known.name_of(cell_text(row[Node::kController]));
         list.add(std::move(row));
     };
-    if (is_of_crash_dump(dump)) {
-        RETURN_IF_ERROR(nodes_of_crash_dump(dump, file, add));
-    } else {
-        RETURN_IF_ERROR(visit_entries(dump, [&](const auto& entry) { add(row_of(dump, entry)); }));
-    }
+    RETURN_IF_ERROR(visit_entries(dump, [&](const auto& entry) { add(row_of(dump, entry)); }));
     RETURN_IF_ERROR(name_processes(dump, list, Node::kController, Node::kDisplayName));
     return list;
 }
 
 Result<void> visit_connections(Dump& dump,
                                const std::function<void(const NodeConnection&)>& visit) {
-    return visit_entries(dump, [&](const records::DistributionEntry& entry) {
+    bool told = !dump.capture().has_cut_off();
+    RETURN_IF_ERROR(visit_entries(dump, [&](const records::DistributionEntry& entry) {
         if (!entry.has_name_atom() || !entry.has_busy() || !entry.has_queued_bytes()) {
+            // A crash dump tells which nodes are connected, and nothing of their queues.
+            told = told && (entry.has_state() || !entry.has_visible());
             return;
         }
         visit({node_name(dump, entry.name_atom()), entry.busy(), entry.queued_bytes(),
                entry.has_suspended() ? std::optional(entry.suspended()) : std::nullopt});
-    });
+    }));
+    return told ? Result<void>()
+                : fail(ErrorCode::kNotFound,
+                       "the dump does not tell the queues of connections to other nodes");
 }
 
 }  // namespace beamdump::query

@@ -20,7 +20,7 @@ std::span<const Column> node_columns();
 /// (packets), creation, connection_id. The last four of a connection. Of a crash dump: node, type,
 /// controller and name. Counts rows by type. kNotFound where the dump has none: it was captured by
 /// an older version, or they could not be read.
-Result<RowList> list_nodes(Dump& dump, const std::string& file, const RowQuery& query);
+Result<RowList> list_nodes(Dump& dump, const RowQuery& query);
 
 /// What the rules of findings look at.
 struct NodeConnection {
@@ -29,7 +29,7 @@ struct NodeConnection {
     std::uint64_t queued_bytes = 0;
     std::optional<std::uint64_t> suspended;  ///< absent if it is not known
 };
-/// Visits the connections of a capture. kNotFound as above, and for a crash dump.
+/// Visits the connections. kNotFound as above, and where the dump does not tell their queues.
 Result<void> visit_connections(Dump& dump, const std::function<void(const NodeConnection&)>& visit);
 
 }  // namespace beamdump::query

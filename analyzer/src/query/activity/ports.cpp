@@ -1,6 +1,6 @@
 #include "query/activity/ports.h"
 
-#include "query/facts/sections.h"
+#include "query/facts/dump_facts.h"
 #include "query/process/known_processes.h"
 #include "query/process/process_line.h"
 #include "query/rows/cells.h"
@@ -101,59 +101,6 @@ Row row_of(Dump& dump, const records::Port& port) {
     return row;
 }
 
-/// A line of a `=port` section (print_port_info(), erl_bif_port.c and io.c, OTP 25 to 29).
-void take_line(const SectionLine& line, Row& row) {
-    if (!line.name) {
-        return;
-    }
-    const auto number = [&](Place place) {
-        if (const auto value = decimal_number(line.value)) {
-            row[place] = *value;
-        }
-    };
-    if (*line.name == "Connected") {
-        // Of old releases: nobody.
-        if (line.value != "[]") {
-            row[kConnected] = std::string(line.value);
-        }
-    } else if (*line.name == "Registered as") {
-        row[kRegisteredName] = std::string(line.value);
-    } else if (*line.name == "Input") {
-        number(kInput);
-    } else if (*line.name == "Output") {
-        number(kOutput);
-    } else if (*line.name == "Queue") {
-        number(kQueue);
-    } else if (line.name->starts_with("Port controls ") || line.name->starts_with("Port is ")) {
-        row[kName] = std::string(line.value);
-    } else if (*line.name == "State") {
-        row[kBusy] = false;  // unless the line after it, which only says what is set, says so
-        row[kDistribution] = line.value.find("DISTR") != std::string_view::npos;
-        row[kClosing] = line.value.find("CLOSING") != std::string_view::npos ||
-                        line.value.find("EXITING") != std::string_view::npos;
-    } else if (*line.name == "Task Flags") {
-        row[kBusy] = line.value.find("BUSY_PORT") != std::string_view::npos;
-    }
-}
-
-Result<void> of_crash_dump(Dump& dump, const std::string& file,
-                           const std::function<void(Row)>& add) {
-    SectionsOptions options;
-    options.tag = "port";
-    options.limit = 0;
-    ASSIGN_OR_RETURN(auto sections, SectionListing::open(dump, file, options));
-    Row row;
-    SectionListing::Visit visit;
-    visit.begin = [&](std::string_view argument) {
-        row = Row(kPlaces);
-        row[kPort] = std::string(argument);
-    };
-    visit.line = [&](const SectionLine& line) { take_line(line, row); };
-    visit.end = [&] { add(std::move(row)); };
-    auto done = sections->show(visit);
-    return done ? Result<void>() : std::unexpected(done.error());
-}
-
 }  // namespace
 
 std::span<const Column> port_columns() {
@@ -162,8 +109,7 @@ std::span<const Column> port_columns() {
 
 namespace {
 
-Result<void> visit_rows(Dump& dump, const std::string& file,
-                        const std::function<void(Row)>& visit) {
+Result<void> visit_rows(Dump& dump, const std::function<void(Row)>& visit) {
     ASSIGN_OR_RETURN(const auto known, KnownProcesses::read(dump));
     const auto add = [&](Row row) {
         const auto connected = cell_text(row[kConnected]);
@@ -171,13 +117,8 @@ Result<void> visit_rows(Dump& dump, const std::string& file,
         row[kOrphaned] = cell(known.is_missing(std::string_view(connected)));
         visit(std::move(row));
     };
-    if (is_of_crash_dump(dump)) {
-        return of_crash_dump(dump, file, add);
-    }
     if (dump.trailer().ports_offset().empty()) {
-        return fail(ErrorCode::kNotFound,
-                    "the dump has no ports: it was captured by an older version, or they could "
-                    "not be read (the warnings of summary tell)");
+        return not_in_dump(dump, "ports");
     }
     for (const auto offset : dump.trailer().ports_offset()) {
         ASSIGN_OR_RETURN(const auto page, dump.reader().message_at<records::Ports>(
@@ -191,16 +132,15 @@ Result<void> visit_rows(Dump& dump, const std::string& file,
 
 }  // namespace
 
-Result<RowList> list_ports(Dump& dump, const std::string& file, const RowQuery& query) {
+Result<RowList> list_ports(Dump& dump, const RowQuery& query) {
     ASSIGN_OR_RETURN(auto list, RowList::make(kColumns, query));
-    RETURN_IF_ERROR(visit_rows(dump, file, [&](Row row) { list.add(std::move(row)); }));
+    RETURN_IF_ERROR(visit_rows(dump, [&](Row row) { list.add(std::move(row)); }));
     RETURN_IF_ERROR(name_processes(dump, list, kConnected, kOwnerDisplayName));
     return list;
 }
 
-Result<void> visit_ports(Dump& dump, const std::string& file,
-                         const std::function<void(const PortState&)>& visit) {
-    return visit_rows(dump, file, [&](const Row& row) {
+Result<void> visit_ports(Dump& dump, const std::function<void(const PortState&)>& visit) {
+    return visit_rows(dump, [&](const Row& row) {
         const auto flag = [&row](Place place) {
             const auto* const set = std::get_if<bool>(&row[place]);
             return set == nullptr ? std::nullopt : std::optional(*set);

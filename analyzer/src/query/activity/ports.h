@@ -19,7 +19,7 @@ std::span<const Column> port_columns();
 /// orphaned (no process has that pid; absent where the dump cannot tell). Sorted by a column of
 /// `query`. Of a crash dump, what its text has of each. kNotFound where the dump has none: it was
 /// captured by an older version, or they could not be read.
-Result<RowList> list_ports(Dump& dump, const std::string& file, const RowQuery& query);
+Result<RowList> list_ports(Dump& dump, const RowQuery& query);
 
 /// What the rules of findings look at.
 struct PortState {
@@ -33,7 +33,6 @@ struct PortState {
     std::optional<bool> orphaned;
 };
 /// Visits all ports. kNotFound as above.
-Result<void> visit_ports(Dump& dump, const std::string& file,
-                         const std::function<void(const PortState&)>& visit);
+Result<void> visit_ports(Dump& dump, const std::function<void(const PortState&)>& visit);
 
 }  // namespace beamdump::query

@@ -100,7 +100,7 @@ std::unexpected<Error> too_many() {
                 fmt::format("the dump has over {} schedulers or run queues", kMost));
 }
 
-/// Lines of a capture's records.
+/// Lines of the records.
 class Recorded {
   public:
     /// kCorrupt: more of them than a node can have.
@@ -149,7 +149,9 @@ class Recorded {
     SchedulerLine line_of(const records::Scheduler& scheduler) {
         SchedulerLine line;
         line.kind = kind_text(scheduler.kind());
-        if (scheduler.has_number()) {
+        if (scheduler.has_number_of_all()) {
+            line.scheduler = scheduler.number_of_all();
+        } else if (scheduler.has_number()) {
             if (const auto before = numbers_before(scheduler.kind())) {
                 line.scheduler = *before + scheduler.number();
             }
@@ -205,127 +207,6 @@ class Recorded {
     std::map<records::SchedulerKind, std::uint64_t> counts_;
 };
 
-/// A scheduler's or run queue's section (erts_print_scheduler_info(), erl_process.c, OTP 25 to 29).
-class Section {
-  public:
-    void begin(std::string_view tag, std::string_view argument) {
-        *this = Section();
-        if (tag.ends_with("_run_queue")) {
-            line_.kind = std::string(tag.substr(0, tag.size() - kRunQueue.size())) + "queue";
-            return;
-        }
-        const auto kind = tag.substr(0, tag.find("scheduler"));
-        line_.kind = kind.empty() ? "normal" : std::string(kind.substr(0, kind.size() - 1));
-        line_.scheduler = decimal_number(argument);
-    }
-
-    void line(const SectionLine& line) {
-        using Length = std::optional<std::uint64_t> SchedulerLine::*;
-        constexpr std::array<std::pair<std::string_view, Length>, 5> kLengths = {
-            {{"Run Queue Max Length", &SchedulerLine::max},
-             {"Run Queue High Length", &SchedulerLine::high},
-             {"Run Queue Normal Length", &SchedulerLine::normal},
-             {"Run Queue Low Length", &SchedulerLine::low},
-             {"Run Queue Port Length", &SchedulerLine::ports}}};
-        if (!line.name) {
-            return;
-        }
-        if (*line.name == "Scheduler Sleep Info Flags") {
-            const auto has = [&](std::string_view flag) {
-                return line.value.find(flag) != std::string_view::npos;
-            };
-            sleeping_ = has("SLEEPING") || has("WAITING");
-            suspended_ = has("SUSPENDED");
-            line_.online = !*suspended_;
-        } else if (*line.name == "Current Port") {
-            line_.port = text(line.value);
-        } else if (*line.name == "Current Process") {
-            has_process_line_ = true;
-            line_.process = text(line.value);
-        } else {
-            for (const auto& [name, member] : kLengths) {
-                if (*line.name == name && !(line_.*member)) {
-                    length(line_.*member, line.value);
-                }
-            }
-        }
-    }
-
-    SchedulerLine end() {
-        const bool busy = line_.process || line_.port;
-        line_.state =
-            state_of(has_process_line_ ? std::optional(busy) : std::nullopt, sleeping_, suspended_);
-        if (lengths_ == kLengthsOfAQueue) {
-            line_.queue = sum_;
-        }
-        return std::move(line_);
-    }
-
-  private:
-    static constexpr std::string_view kRunQueue = "run_queue";
-    static constexpr int kLengthsOfAQueue = 5;
-
-    static std::optional<std::string> text(std::string_view value) {
-        return value.empty() ? std::nullopt : std::optional<std::string>(value);
-    }
-    void length(std::optional<std::uint64_t>& known, std::string_view value) {
-        const auto number = decimal_number(value);
-        if (number && *number <= UINT32_MAX) {
-            known = number;
-            sum_ += *number;
-            ++lengths_;
-        }
-    }
-
-    SchedulerLine line_;
-    std::optional<bool> sleeping_, suspended_;
-    bool has_process_line_ = false;
-    int lengths_ = 0;
-    std::uint64_t sum_ = 0;
-};
-
-Result<std::vector<SchedulerLine>> of_crash_dump(Dump& dump, const std::string& file) {
-    static constexpr std::array<std::string_view, 5> kTags = {
-        "scheduler", "dirty_cpu_scheduler", "dirty_io_scheduler", "dirty_cpu_run_queue",
-        "dirty_io_run_queue"};
-    ASSIGN_OR_RETURN(auto sections, SectionListing::open(dump, file, {}));
-    Section section;
-    std::vector<SchedulerLine> lines;
-    bool all = true;
-    RETURN_IF_ERROR(sections->show_kinds(
-        kTags,
-        {[&](std::string_view tag, std::string_view argument) { section.begin(tag, argument); },
-         [&](const SectionLine& line) { section.line(line); },
-         [&] {
-             all = all && lines.size() < kMost;
-             if (all) {
-                 lines.push_back(section.end());
-             }
-         }}));
-    if (!all) {
-        return too_many();
-    }
-    if (lines.empty()) {
-        return fail(ErrorCode::kNotFound, "the crash dump has no sections of schedulers");
-    }
-    return lines;
-}
-
-Result<std::vector<SchedulerLine>> of_records(Dump& dump) {
-    if (dump.trailer().schedulers_offset().empty()) {
-        return fail(ErrorCode::kNotFound,
-                    "the dump has no schedulers: it was captured by an older version, or they "
-                    "could not be read (the warnings of summary tell)");
-    }
-    Recorded recorded;
-    for (const auto offset : dump.trailer().schedulers_offset()) {
-        ASSIGN_OR_RETURN(const auto page, dump.reader().message_at<records::Schedulers>(
-                                              offset, format::RecordKind::kScheduler));
-        RETURN_IF_ERROR(recorded.take(page));
-    }
-    return recorded.lines();
-}
-
 Row row_of(const SchedulerLine& line, const KnownProcesses& known) {
     return {line.kind,
             cell(line.scheduler),
@@ -349,14 +230,23 @@ std::span<const Column> scheduler_columns() {
     return kSchedulerColumns;
 }
 
-Result<std::vector<SchedulerLine>> scheduler_lines(Dump& dump, const std::string& file) {
-    return is_of_crash_dump(dump) ? of_crash_dump(dump, file) : of_records(dump);
+Result<std::vector<SchedulerLine>> scheduler_lines(Dump& dump) {
+    if (dump.trailer().schedulers_offset().empty()) {
+        return not_in_dump(dump, "schedulers");
+    }
+    Recorded recorded;
+    for (const auto offset : dump.trailer().schedulers_offset()) {
+        ASSIGN_OR_RETURN(const auto page, dump.reader().message_at<records::Schedulers>(
+                                              offset, format::RecordKind::kScheduler));
+        RETURN_IF_ERROR(recorded.take(page));
+    }
+    return recorded.lines();
 }
 
-Result<RowList> list_schedulers(Dump& dump, const std::string& file, const RowQuery& query) {
+Result<RowList> list_schedulers(Dump& dump, const RowQuery& query) {
     ASSIGN_OR_RETURN(auto list, RowList::make(kSchedulerColumns, query));
     ASSIGN_OR_RETURN(const auto known, KnownProcesses::read(dump));
-    ASSIGN_OR_RETURN(const auto lines, scheduler_lines(dump, file));
+    ASSIGN_OR_RETURN(const auto lines, scheduler_lines(dump));
     for (const auto& line : lines) {
         list.add(row_of(line, known));
     }

@@ -26,7 +26,7 @@ struct SchedulerLine {
 
 /// At most 4,096 schedulers and as many run queues: kCorrupt for more. kNotFound where the dump has
 /// none. `file` is the dump's name in errors.
-Result<std::vector<SchedulerLine>> scheduler_lines(Dump& dump, const std::string& file);
+Result<std::vector<SchedulerLine>> scheduler_lines(Dump& dump);
 
 /// Of list_schedulers().
 std::span<const Column> scheduler_columns();
@@ -38,6 +38,6 @@ std::span<const Column> scheduler_columns();
 /// The run queues that all dirty CPU and all dirty I/O schedulers share are rows of their own, of
 /// the kinds dirty_cpu_queue and dirty_io_queue. Of a crash dump, what its text has of each. Errors
 /// as of scheduler_lines().
-Result<RowList> list_schedulers(Dump& dump, const std::string& file, const RowQuery& query);
+Result<RowList> list_schedulers(Dump& dump, const RowQuery& query);
 
 }  // namespace beamdump::query

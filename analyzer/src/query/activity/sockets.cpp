@@ -120,7 +120,7 @@ std::span<const Column> socket_columns() {
     return kSocketColumns;
 }
 
-Result<RowList> list_sockets(Dump& dump, const std::string& /*file*/, const RowQuery& query) {
+Result<RowList> list_sockets(Dump& dump, const RowQuery& query) {
     ASSIGN_OR_RETURN(auto list, RowList::make(kSocketColumns, query));
     if (dump.trailer().sockets_offset().empty()) {
         return fail(ErrorCode::kNotFound,

@@ -16,6 +16,6 @@ std::span<const Column> socket_columns();
 /// port, connected (a pid), owner (its registered name), inode. Port and owner are absent where the
 /// socket was opened during the capture, and where no port of inet_drv has it. Sorted by a column
 /// of `query`. kNotFound where the dump has none: of a core, a crash dump, an older version.
-Result<RowList> list_sockets(Dump& dump, const std::string& file, const RowQuery& query);
+Result<RowList> list_sockets(Dump& dump, const RowQuery& query);
 
 }  // namespace beamdump::query

@@ -121,7 +121,7 @@ Row row_of(Dump& dump, const records::Timer& timer, std::optional<std::int64_t> 
         }
     } else if (timer.has_receiver_name_atom()) {
         auto name = atom_text(dump, timer.receiver_name_atom());
-        row[Timer::kOrphaned] = !known.has_name(name);
+        row[Timer::kOrphaned] = cell(known.is_missing_name(name));
         row[Timer::kReceiver] = std::move(name);
     } else if (timer.has_port_number()) {
         row[Timer::kReceiver] = fmt::format("#Port<0.{}>", timer.port_number());
@@ -149,49 +149,10 @@ Row row_of(Dump& dump, const records::Timer& timer, std::optional<std::int64_t> 
     return row;
 }
 
-/// `=timer` sections: message timers (btm_print(), erl_hl_timer.c, OTP 25 to 29).
-Result<void> timers_of_crash_dump(Dump& dump, const std::string& file, const KnownProcesses& known,
-                                  const std::function<void(Row)>& add) {
-    static constexpr std::array<std::string_view, 1> kTags = {"timer"};
-    ASSIGN_OR_RETURN(auto sections, SectionListing::open(dump, file, {}));
-    const bool complete = !dump.capture().has_cut_off();
-    Row row;
-    const auto begin = [&](std::string_view, std::string_view argument) {
-        row = Row(Timer::kPlaces);
-        row[Timer::kKind] = std::string("message");
-        std::string receiver(argument);
-        if (receiver.empty()) {
-            return;
-        }
-        row[Timer::kName] = known.name_of(receiver);
-        if (const auto owner = parse_pid(receiver)) {
-            row[Timer::kOrphaned] = cell(known.is_missing(*owner));
-        } else if (complete) {  // a text that ends early may lack the name's process
-            row[Timer::kOrphaned] = !known.has_name(receiver);
-        }
-        row[Timer::kReceiver] = std::move(receiver);
-    };
-    const auto line = [&](const SectionLine& read) {
-        if (read.name && *read.name == "Time left") {
-            // Before R16B: "3599791 ms".
-            if (const auto left = decimal_number(read.value.substr(0, read.value.find(' ')))) {
-                row[Timer::kLeft] = *left;
-            }
-        }
-    };
-    return sections->show_kinds(kTags, {begin, line, [&] { add(std::move(row)); }});
-}
-
-Result<void> visit_timers(Dump& dump, const std::string& file,
-                          const std::function<void(Row)>& add) {
+Result<void> visit_timers(Dump& dump, const std::function<void(Row)>& add) {
     ASSIGN_OR_RETURN(const auto known, KnownProcesses::read(dump));
-    if (is_of_crash_dump(dump)) {
-        return timers_of_crash_dump(dump, file, known, add);
-    }
     if (dump.trailer().timers_offset().empty()) {
-        return fail(ErrorCode::kNotFound,
-                    "the dump has no timers: it was captured by an older version, or they could "
-                    "not be read (the warnings of summary tell)");
+        return not_in_dump(dump, "timers");
     }
     ASSIGN_OR_RETURN(const auto now, latest_position(dump));
     return visit_pages(dump, [&](const records::Timers& page) {
@@ -207,16 +168,16 @@ std::span<const Column> timer_columns() {
     return kTimerColumns;
 }
 
-Result<RowList> list_timers(Dump& dump, const std::string& file, const RowQuery& query) {
+Result<RowList> list_timers(Dump& dump, const RowQuery& query) {
     ASSIGN_OR_RETURN(auto list, RowList::make(kTimerColumns, query));
-    RETURN_IF_ERROR(visit_timers(dump, file, [&](Row row) { list.add(std::move(row)); }));
+    RETURN_IF_ERROR(visit_timers(dump, [&](Row row) { list.add(std::move(row)); }));
     RETURN_IF_ERROR(name_processes(dump, list, Timer::kReceiver, Timer::kDisplayName));
     return list;
 }
 
-Result<void> visit_message_timers(Dump& dump, const std::string& file,
+Result<void> visit_message_timers(Dump& dump,
                                   const std::function<void(const MessageTimer&)>& visit) {
-    return visit_timers(dump, file, [&](const Row& row) {
+    return visit_timers(dump, [&](const Row& row) {
         if (cell_text(row[Timer::kKind]) != "message") {
             return;
         }

@@ -20,7 +20,7 @@ std::span<const Column> timer_columns();
 /// the tree of those beyond it). Of a crash dump, its message timers. Counts rows by kind.
 /// kNotFound where the dump has none: it was captured by an older version, or they could not be
 /// read.
-Result<RowList> list_timers(Dump& dump, const std::string& file, const RowQuery& query);
+Result<RowList> list_timers(Dump& dump, const RowQuery& query);
 
 /// What the rules of findings look at: a message timer's receiver, and whether it is missing.
 struct MessageTimer {
@@ -28,7 +28,7 @@ struct MessageTimer {
     std::optional<bool> orphaned;
 };
 /// Visits all message timers. kNotFound as above.
-Result<void> visit_message_timers(Dump& dump, const std::string& file,
+Result<void> visit_message_timers(Dump& dump,
                                   const std::function<void(const MessageTimer&)>& visit);
 
 }  // namespace beamdump::query

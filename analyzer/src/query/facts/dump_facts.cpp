@@ -2,6 +2,8 @@
 
 #include <libdump/model/redaction.h>
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <filesystem>
@@ -104,6 +106,22 @@ DumpFacts dump_facts(Dump& dump, const std::string& file) {
         facts.term_syntax = style->syntax;
     }
     return facts;
+}
+
+std::unexpected<Error> not_in_dump(Dump& dump, std::string_view things) {
+    return fail(
+        ErrorCode::kNotFound,
+        !is_of_crash_dump(dump)
+            ? fmt::format("the dump has no {}: it was captured by an older version, or they could "
+                          "not be read (the warnings of summary tell)",
+                          things)
+        : dump.capture().has_cut_off()
+            ? fmt::format("the crash dump breaks off before its sections of {}", things)
+        : dump.reader().damage()
+            ? fmt::format("the part of the file with {} is missing, or an older version converted "
+                          "the crash dump",
+                          things)
+            : fmt::format("the crash dump has no sections of {}", things));
 }
 
 }  // namespace beamdump::query

@@ -55,4 +55,7 @@ std::vector<std::string> text_notes(Dump& dump);
 
 DumpFacts dump_facts(Dump& dump, const std::string& file);
 
+/// kNotFound: the dump has no records of `things`, such as "ports". Says why that may be.
+std::unexpected<Error> not_in_dump(Dump& dump, std::string_view things);
+
 }  // namespace beamdump::query

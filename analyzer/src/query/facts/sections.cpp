@@ -8,62 +8,6 @@
 #include <utility>
 
 namespace beamdump::query {
-namespace {
-
-/// The name of a line: the words before a colon.
-std::optional<std::string_view> name_of(std::string_view line) {
-    const auto colon = line.find(": ");
-    if (colon == std::string_view::npos || colon == 0) {
-        return std::nullopt;
-    }
-    const auto name = line.substr(0, colon);
-    const bool words = std::ranges::all_of(name, [](unsigned char letter) {
-        constexpr std::string_view kAlso = " _-/()%+#.[]";
-        return std::isalnum(letter) != 0 || kAlso.find(static_cast<char>(letter)) != kAlso.npos;
-    });
-    return words ? std::optional(name) : std::nullopt;
-}
-
-/// Splits a section's text, given in pieces, into lines; a long line continues in the next piece.
-class Lines {
-  public:
-    explicit Lines(const std::function<void(const SectionLine&)>& visit) : visit_(visit) {}
-
-    void add(std::string_view piece) {
-        while (!piece.empty()) {
-            const auto end = piece.find('\n');
-            line_ += piece.substr(0, end);
-            if (end == std::string_view::npos) {
-                // Longer lines are split.
-                constexpr std::size_t kLongestLine = 4U << 20U;
-                if (line_.size() >= kLongestLine) {
-                    finish();
-                }
-                return;
-            }
-            finish();
-            piece.remove_prefix(end + 1);
-        }
-    }
-    void finish() {
-        if (line_.ends_with('\r')) {
-            line_.pop_back();
-        }
-        if (!line_.empty()) {
-            const std::string_view text = line_;
-            const auto name = name_of(text);
-            visit_({text, name, name ? text.substr(name->size() + 2) : text});
-        }
-        line_.clear();
-    }
-
-  private:
-    const std::function<void(const SectionLine&)>& visit_;
-    std::string line_;
-};
-
-}  // namespace
-
 Result<std::unique_ptr<SectionListing>> SectionListing::open(Dump& dump, const std::string& file,
                                                              SectionsOptions options) {
     if (!is_of_crash_dump(dump)) {
@@ -124,7 +68,7 @@ Result<SectionListing::Totals> SectionListing::show(const Visit& visit) {
         ++line_count;
     };
     bool open = false;
-    Lines lines(visit_line);
+    crash::SectionLines lines(visit_line);
     const auto end = [&] {
         if (open) {
             lines.finish();
@@ -160,7 +104,7 @@ Result<SectionListing::Totals> SectionListing::show(const Visit& visit) {
 Result<void> SectionListing::show_kinds(std::span<const std::string_view> tags,
                                         const VisitKinds& visit) {
     bool open = false;
-    Lines lines(visit.line);
+    crash::SectionLines lines(visit.line);
     const auto end = [&] {
         if (std::exchange(open, false)) {
             lines.finish();

@@ -3,6 +3,7 @@
 #include "query/facts/dump_facts.h"
 
 #include <libdump/base/error.h>
+#include <libdump/crash/text/section_lines.h>
 
 #include <cstdint>
 #include <functional>
@@ -28,12 +29,7 @@ struct SectionCount {
     std::uint64_t bytes = 0;  ///< of their lines
 };
 
-/// A line of a section, `Name: value` or other text.
-struct SectionLine {
-    std::string_view text;
-    std::optional<std::string_view> name;
-    std::string_view value;  ///< the whole line if it has no name
-};
+using crash::SectionLine;
 
 /// The other sections of a crash dump, verbatim: tables, ports, timers, allocators, schedulers,
 /// modules and whatever else a release writes. Memory: one page of text, and a line (4 MiB at most;

@@ -136,7 +136,7 @@ Result<const ProcessLine*> NodeFacts::calling_process() {
         const std::string_view thread = dump_.capture().calling_thread();
         if (thread.starts_with(kScheduler)) {
             const auto number = decimal_number(thread.substr(kScheduler.size()));
-            auto lines = scheduler_lines(dump_, file_);
+            auto lines = scheduler_lines(dump_);
             if (!lines && lines.error().code != ErrorCode::kNotFound) {
                 return std::unexpected(std::move(lines.error()));
             }

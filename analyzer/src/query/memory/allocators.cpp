@@ -200,21 +200,12 @@ std::vector<AllocatorLine> allocator_lines(const NodeMemory& memory, bool instan
 
 namespace {
 
-Result<NodeMemory> memory_with_allocators(Dump& dump, const std::string& file) {
+Result<NodeMemory> memory_with_allocators(Dump& dump) {
     ASSIGN_OR_RETURN(auto memory, node_memory(dump));
     if (!memory.allocators.empty()) {
         return memory;
     }
-    if (is_of_crash_dump(dump)) {
-        return fail(ErrorCode::kNotFound,
-                    dump.capture().has_cut_off()
-                        ? "the crash dump breaks off before its sections of allocators"
-                        : "the crash dump has no sections of allocators");
-    }
-    return fail(ErrorCode::kNotFound, file +
-                                          " has no allocators: it was made by an older "
-                                          "beamdump-capture, or a warning of the capture "
-                                          "says why (see summary)");
+    return not_in_dump(dump, "allocators");
 }
 
 AllocatorNames allocator_names(const NodeMemory& memory) {
@@ -233,8 +224,8 @@ void keep_names(AllocatorNames& names, const Wanted& wanted) {
 
 }  // namespace
 
-Result<RowList> list_allocators(Dump& dump, const std::string& file, const RowQuery& query) {
-    ASSIGN_OR_RETURN(const auto memory, memory_with_allocators(dump, file));
+Result<RowList> list_allocators(Dump& dump, const RowQuery& query) {
+    ASSIGN_OR_RETURN(const auto memory, memory_with_allocators(dump));
     ASSIGN_OR_RETURN(auto list, RowList::make(kAllocatorColumns, query));
     for (const auto& line : allocator_lines(memory, false)) {
         list.add(row_of(kAllocatorFields, line));
@@ -242,8 +233,8 @@ Result<RowList> list_allocators(Dump& dump, const std::string& file, const RowQu
     return list;
 }
 
-Result<Allocators> allocators(Dump& dump, const std::string& file, const AllocatorsQuery& query) {
-    ASSIGN_OR_RETURN(const auto memory, memory_with_allocators(dump, file));
+Result<Allocators> allocators(Dump& dump, const AllocatorsQuery& query) {
+    ASSIGN_OR_RETURN(const auto memory, memory_with_allocators(dump));
     auto names = allocator_names(memory);
     std::optional<RowList> carriers;
     RowQuery rows = query.rows;

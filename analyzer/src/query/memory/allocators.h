@@ -65,7 +65,7 @@ struct Allocators {
 };
 
 /// The sums of allocators as rows.
-Result<RowList> list_allocators(Dump& dump, const std::string& file, const RowQuery& query);
+Result<RowList> list_allocators(Dump& dump, const RowQuery& query);
 
 /// Sums of the counters; one line an allocator or an instance.
 std::vector<AllocatorLine> allocator_lines(const NodeMemory& memory, bool instances);
@@ -77,6 +77,6 @@ inline constexpr std::string_view kShownAllocatorColumns =
     "allocator,carriers,carrier_bytes,resident_bytes,blocks,block_bytes,utilisation,pooled_bytes";
 
 /// kNotFound where the dump has no allocators, or no carriers if these were asked for.
-Result<Allocators> allocators(Dump& dump, const std::string& file, const AllocatorsQuery& query);
+Result<Allocators> allocators(Dump& dump, const AllocatorsQuery& query);
 
 }  // namespace beamdump::query

@@ -240,7 +240,7 @@ Result<Memory> memory(Dump& dump, const std::string& file, const MemoryOptions& 
     kinds.limit = options.limit;
     ASSIGN_OR_RETURN(answer.kinds, process_groups(dump, file, kinds));
     const RowQuery tables{.sort = std::string(kEtsSort), .filters = {}, .limit = options.limit};
-    if (auto listed = list_ets_tables(dump, file, tables)) {
+    if (auto listed = list_ets_tables(dump, tables)) {
         auto& largest = answer.tables.emplace();
         largest.total = listed->total();
         for (const Row& row : listed->take()) {

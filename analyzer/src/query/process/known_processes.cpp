@@ -20,6 +20,7 @@ Result<KnownProcesses> KnownProcesses::read(Dump& dump) {
     constexpr std::array kAsked = {records::PROCESS_COLUMN_OWNER_ID,
                                    records::PROCESS_COLUMN_REGISTERED_NAME};
     KnownProcesses known;
+    known.cut_off_ = dump.capture().has_cut_off();
     known.all_ = is_of_crash_dump(dump) && !dump.capture().has_cut_off();
     RETURN_IF_ERROR(dump.processes().visit(kAsked, [&](std::uint64_t, ProcessIndex::Values values) {
         if (values[0]) {
@@ -53,6 +54,13 @@ std::optional<bool> KnownProcesses::is_missing(std::uint64_t owner_id) const {
 std::optional<bool> KnownProcesses::is_missing(std::string_view pid) const {
     const auto owner_id = parse_pid(pid);
     return owner_id ? is_missing(*owner_id) : std::nullopt;
+}
+
+std::optional<bool> KnownProcesses::is_missing_name(const std::string& name) const {
+    if (names_.contains(name)) {
+        return false;
+    }
+    return cut_off_ ? std::nullopt : std::optional(true);
 }
 
 Result<void> name_processes(Dump& dump, RowList& list, std::size_t pid_column,

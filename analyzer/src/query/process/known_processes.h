@@ -21,15 +21,18 @@ class KnownProcesses {
 
     /// The registered name of the process with that pid, if it has one.
     [[nodiscard]] Cell name_of(const std::string& pid) const;
-    [[nodiscard]] bool has_name(const std::string& name) const { return names_.contains(name); }
     /// Whether no process has that pid, `<0.12.0>`. Absent: the dump does not have the process, and
     /// cannot tell. A capture lists processes while the node runs: one that it lacks had not been
     /// there yet, or was exiting. A crash dump's text has all, if it is complete.
     [[nodiscard]] std::optional<bool> is_missing(std::uint64_t owner_id) const;
     [[nodiscard]] std::optional<bool> is_missing(std::string_view pid) const;
+    /// Whether no process has that registered name, as atom_text() prints it. Absent: as above,
+    /// where the dump ends early. A capture has the registered names of one moment.
+    [[nodiscard]] std::optional<bool> is_missing_name(const std::string& name) const;
 
   private:
     bool all_ = false;                // the dump has all processes of the node
+    bool cut_off_ = false;            // the dump may lack any part
     std::vector<std::uint64_t> ids_;  // sorted
     std::unordered_set<std::string> names_;
     std::unordered_map<std::string, std::string> name_of_;

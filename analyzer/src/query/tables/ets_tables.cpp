@@ -2,7 +2,6 @@
 
 #include "query/process/known_processes.h"
 #include "query/process/process_line.h"
-#include "query/tables/ets_sections.h"
 
 #include <libdump/base/return_if_error.h>
 #include <libdump/format/process_name.h>
@@ -74,7 +73,7 @@ std::optional<std::string> reference_text(const records::EtsTable& table) {
 
 EtsTableLine line_of(Dump& dump, const records::EtsTable& table) {
     EtsTableLine line;
-    line.id = reference_text(table);
+    line.id = table.has_number() ? std::to_string(table.number()) : reference_text(table);
     if (table.has_name_atom()) {
         line.name = atom_text(dump, table.name_atom());
     }
@@ -251,11 +250,10 @@ EtsTableLine ets_table_of(const CellOf& cell_of) {
 
 Result<std::vector<EtsTableLine>> ets_tables(Dump& dump) {
     std::vector<EtsTableLine> tables;
-    if (is_of_crash_dump(dump)) {
-        ASSIGN_OR_RETURN(tables, ets_tables_of_sections(dump));
-        return completed(dump, std::move(tables));
-    }
     if (dump.trailer().ets_tables_offset_size() == 0) {
+        if (is_of_crash_dump(dump)) {
+            return not_in_dump(dump, "ETS tables");
+        }
         return fail(ErrorCode::kNotFound,
                     "the dump has no ETS tables: they were not captured, or the part of the file "
                     "with them is missing");
@@ -271,7 +269,7 @@ Result<std::vector<EtsTableLine>> ets_tables(Dump& dump) {
     return completed(dump, std::move(tables));
 }
 
-Result<RowList> list_ets_tables(Dump& dump, const std::string& /*file*/, const RowQuery& query) {
+Result<RowList> list_ets_tables(Dump& dump, const RowQuery& query) {
     ASSIGN_OR_RETURN(auto list, RowList::make(kEtsColumns, query));
     ASSIGN_OR_RETURN(const auto tables, ets_tables(dump));
     for (const auto& table : tables) {

@@ -51,7 +51,7 @@ inline constexpr std::string_view kShownEtsColumns =
 inline constexpr std::string_view kEtsSort = "memory_bytes,name";
 
 /// All tables of a dump as rows. kNotFound as above.
-Result<RowList> list_ets_tables(Dump& dump, const std::string& file, const RowQuery& query);
+Result<RowList> list_ets_tables(Dump& dump, const RowQuery& query);
 
 /// The cells of a table in these columns.
 Row ets_table_row(const EtsTableLine& table);

@@ -1,7 +1,7 @@
 #include "query/tables/modules.h"
 
+#include "query/facts/dump_facts.h"
 #include "query/tables/applications.h"
-#include "query/tables/module_sections.h"
 #include "query/tables/module_version.h"
 
 #include <libdump/base/return_if_error.h>
@@ -52,7 +52,9 @@ ModuleLine line_of(Dump& dump, const records::Module& module, ModuleVersions* ve
     ModuleLine line;
     line.name = atom_text(dump, module.name_atom());
     line.instance = instance_text(module.instance());
-    line.code_start = module.code_start();
+    if (module.has_code_start()) {
+        line.code_start = module.code_start();
+    }
     if (module.has_code_bytes()) {
         line.code_bytes = module.code_bytes();
     }
@@ -177,21 +179,23 @@ ModuleLine module_of(const CellOf& cell_of) {
     return thing_of(kModuleFields, cell_of);
 }
 
-Result<ModuleLines> module_lines(Dump& dump, const std::string& file,
-                                 const ModulesOptions& options) {
+Result<ModuleLines> module_lines(Dump& dump, const ModulesOptions& options) {
     ModuleLines found;
     const auto versions = ModuleVersions::open(dump);
     auto* const known_versions = versions ? versions->get() : nullptr;
-    if (is_of_crash_dump(dump)) {
-        ASSIGN_OR_RETURN(found.lines, modules_of_sections(dump, file, known_versions));
-        // Those that stacks name are no list: how many are met depends on what is read.
-        if (found.lines.empty()) {
-            return fail(ErrorCode::kNotFound,
-                        dump.capture().has_cut_off()
-                            ? "the crash dump breaks off before its sections of modules"
-                            : "the crash dump has no sections of modules");
+    for (const auto offset : dump.trailer().loaded_modules_offset()) {
+        ASSIGN_OR_RETURN(const auto page, dump.reader().message_at<records::LoadedModules>(
+                                              offset, format::RecordKind::kLoadedModules));
+        for (const auto& module : page.module()) {
+            found.lines.push_back(line_of(dump, module, known_versions, {}));
         }
+    }
+    if (!found.lines.empty()) {
         return found;
+    }
+    // Those that stacks name are no list: how many are met depends on what is read.
+    if (is_of_crash_dump(dump)) {
+        return not_in_dump(dump, "modules");
     }
     ASSIGN_OR_RETURN(const auto* instances, dump.code().instances());
     // Of several records of one instance the last is valid.
@@ -233,10 +237,9 @@ Result<ModuleLines> module_lines(Dump& dump, const std::string& file,
     return found;
 }
 
-Result<ModuleList> list_modules(Dump& dump, const std::string& file, const RowQuery& query,
-                                const ModulesOptions& options) {
+Result<ModuleList> list_modules(Dump& dump, const RowQuery& query, const ModulesOptions& options) {
     ASSIGN_OR_RETURN(auto list, RowList::make(kModuleColumns, query));
-    ASSIGN_OR_RETURN(auto found, module_lines(dump, file, options));
+    ASSIGN_OR_RETURN(auto found, module_lines(dump, options));
     ModuleList answer{std::move(list), 0, {}, std::move(found.no_applications), found.read};
     for (ModuleLine& line : found.lines) {
         answer.old += line.instance == "old" ? 1 : 0;
@@ -249,8 +252,8 @@ Result<ModuleList> list_modules(Dump& dump, const std::string& file, const RowQu
     return answer;
 }
 
-Result<RowList> list_all_modules(Dump& dump, const std::string& file, const RowQuery& query) {
-    ASSIGN_OR_RETURN(auto modules, list_modules(dump, file, query, {}));
+Result<RowList> list_all_modules(Dump& dump, const RowQuery& query) {
+    ASSIGN_OR_RETURN(auto modules, list_modules(dump, query, {}));
     if (modules.no_applications) {
         return std::unexpected(std::move(*modules.no_applications));
     }

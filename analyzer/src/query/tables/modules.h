@@ -57,8 +57,7 @@ struct ModuleLines {
 /// Reads the record of each module instance (some hundred bytes each), the rows of ac_tab, and, for
 /// users, all stacks. In the order of addresses, or of a crash dump's sections. kNotFound of a
 /// crash dump without sections of modules.
-Result<ModuleLines> module_lines(Dump& dump, const std::string& file,
-                                 const ModulesOptions& options);
+Result<ModuleLines> module_lines(Dump& dump, const ModulesOptions& options);
 
 /// The columns of list_modules().
 std::span<const Column> module_columns();
@@ -77,10 +76,9 @@ struct ModuleList {
 };
 
 /// All instances as rows. Errors as of module_lines().
-Result<ModuleList> list_modules(Dump& dump, const std::string& file, const RowQuery& query,
-                                const ModulesOptions& options);
+Result<ModuleList> list_modules(Dump& dump, const RowQuery& query, const ModulesOptions& options);
 /// The rows alone. Also fails where the applications cannot be read.
-Result<RowList> list_all_modules(Dump& dump, const std::string& file, const RowQuery& query);
+Result<RowList> list_all_modules(Dump& dump, const RowQuery& query);
 
 /// The module that has these cells.
 ModuleLine module_of(const CellOf& cell_of);

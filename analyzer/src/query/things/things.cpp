@@ -424,12 +424,12 @@ class Things {
         return visitor_.thing(kind, cells);
     }
 
-    using List = Result<RowList> (*)(Dump& dump, const std::string& file, const RowQuery& query);
+    using List = Result<RowList> (*)(Dump& dump, const RowQuery& query);
 
     Result<void> listed(const ThingKind& kind, List list, std::string_view sort) {
         const RowQuery query{
             .sort = std::string(sort), .filters = {}, .limit = options_.limit, .derived = false};
-        ASSIGN_OR_RETURN(auto answer, if_there(list(dump_, file_, query)));
+        ASSIGN_OR_RETURN(auto answer, if_there(list(dump_, query)));
         if (!answer) {
             return {};
         }

@@ -327,6 +327,10 @@ Result<void> restore_page(const records::CrashNames& page, Names& names) {
 
 }  // namespace
 
+Result<void> write_atoms(const Names& names, DumpWriter& writer, records::Trailer& trailer) {
+    return Writer(names, writer, trailer).atoms();
+}
+
 Result<void> write_names(const Names& names, std::string_view node_name, DumpWriter& writer,
                          records::Trailer& trailer) {
     Writer tables(names, writer, trailer);

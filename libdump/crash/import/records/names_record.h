@@ -14,6 +14,9 @@ namespace beamdump::crash {
 Result<void> write_names(const Names& names, std::string_view node_name, DumpWriter& writer,
                          records::Trailer& trailer);
 
+/// Of these the atoms alone.
+Result<void> write_atoms(const Names& names, DumpWriter& writer, records::Trailer& trailer);
+
 /// Writes the names that the facts of processes have, with their numbers. kLimit if the names are
 /// more than a record holds each, kUsage if terms were read, whose names are not kept.
 Result<void> save_names(const Names& names, DumpWriter& writer);

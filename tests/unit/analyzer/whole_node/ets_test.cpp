@@ -52,7 +52,7 @@ class EtsTest : public ::testing::Test {
     }
     std::vector<std::string> names(const query::RowQuery& query) {
         auto dump = expect_value(Dump::open(program_.path("tables.beamdump")));
-        auto list = expect_value(query::list_ets_tables(*dump, "tables.beamdump", query));
+        auto list = expect_value(query::list_ets_tables(*dump, query));
         std::vector<std::string> names;
         for (const auto& row : list.take()) {
             names.push_back(query::ets_table_of(row).name.value_or("?"));

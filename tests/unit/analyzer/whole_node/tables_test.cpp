@@ -208,7 +208,7 @@ TEST(Modules, ListCodeLiteralsAndUsersOfOldCode) {
     query::ModulesOptions options;
     options.users = true;
     const query::RowQuery query{.sort = std::string(query::kModuleSort), .filters = {"name=alpha"}};
-    auto answer = expect_value(query::list_modules(*dump, "modules.beamdump", query, options));
+    auto answer = expect_value(query::list_modules(*dump, query, options));
     EXPECT_EQ(answer.list.total(), 3);
     EXPECT_EQ(answer.old, 1);
     EXPECT_EQ(answer.list.sum_of_matching("code_bytes"), 0x300);

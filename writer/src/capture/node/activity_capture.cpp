@@ -4,6 +4,7 @@
 #include <libdump/base/return_if_error.h>
 #include <libdump/write/append.h>
 #include <libdump/write/record_limits.h>
+#include <libdump/write/record_pages.h>
 #include <libvm/beam/activity/schedulers.h>
 
 #include <fmt/format.h>
@@ -18,28 +19,15 @@ namespace {
 /// Appends `schedulers` in pages.
 Result<void> append(const records::Schedulers& schedulers, DumpWriter& writer,
                     records::Trailer& trailer) {
-    records::Schedulers page;
-    std::size_t entries = 0;
-    const auto flush = [&]() -> Result<void> {
-        auto done = append_noted(writer, format::RecordKind::kScheduler, page,
-                                 *trailer.mutable_schedulers_offset());
-        page.Clear();
-        entries = 0;
-        return done;
-    };
+    RecordPages<records::Schedulers> pages(writer, format::RecordKind::kScheduler,
+                                           *trailer.mutable_schedulers_offset());
     for (const auto& scheduler : schedulers.scheduler()) {
-        *page.add_scheduler() = scheduler;
-        if (++entries == limits::kEntriesOfAPage) {
-            RETURN_IF_ERROR(flush());
-        }
+        RETURN_IF_ERROR(pages.add([&](auto& page) { *page.add_scheduler() = scheduler; }));
     }
     for (const auto& queue : schedulers.run_queue()) {
-        *page.add_run_queue() = queue;
-        if (++entries == limits::kEntriesOfAPage) {
-            RETURN_IF_ERROR(flush());
-        }
+        RETURN_IF_ERROR(pages.add([&](auto& page) { *page.add_run_queue() = queue; }));
     }
-    return entries == 0 ? Result<void>() : flush();
+    return pages.finish(false);
 }
 
 void warn_of_unread(const std::vector<std::string>& parts, std::string_view why,

@@ -5,6 +5,7 @@
 #include <libdump/base/return_if_error.h>
 #include <libdump/write/append.h>
 #include <libdump/write/record_limits.h>
+#include <libdump/write/record_pages.h>
 
 #include <algorithm>
 #include <optional>
@@ -128,20 +129,18 @@ Result<void> EtsCapture::tables(const beam::Moving& moving, bool here) {
 }
 
 Result<void> EtsCapture::write(const std::vector<beam::EtsTableView>& tables) {
-    records::EtsTables page;
-    page.set_first_index(0);
+    RecordPages<records::EtsTables> pages(copier_.writer(), format::RecordKind::kEtsTables,
+                                          *trailer_.mutable_ets_tables_offset(),
+                                          limits::kEtsTablesOfAPage);
     for (std::size_t index = 0; index < tables.size(); ++index) {
-        if (page.table_size() == limits::kEtsTablesOfAPage) {
-            RETURN_IF_ERROR(append_noted(copier_.writer(), format::RecordKind::kEtsTables, page,
-                                         *trailer_.mutable_ets_tables_offset()));
-            page.Clear();
-            page.set_first_index(index);
-        }
-        *page.add_table() = tables[index].facts;
+        RETURN_IF_ERROR(pages.add([&](records::EtsTables& page) {
+            if (page.table_size() == 0) {
+                page.set_first_index(index);
+            }
+            *page.add_table() = tables[index].facts;
+        }));
     }
-    // A node without tables has one empty page.
-    return append_noted(copier_.writer(), format::RecordKind::kEtsTables, page,
-                        *trailer_.mutable_ets_tables_offset());
+    return pages.finish(true);
 }
 
 bool EtsCapture::rows_left(EtsRowsWanted wanted) const {

@@ -1,8 +1,7 @@
 #include "capture/node/socket_capture.h"
 
 #include <libdump/base/return_if_error.h>
-#include <libdump/write/append.h>
-#include <libdump/write/record_limits.h>
+#include <libdump/write/record_pages.h>
 
 #include <fmt/format.h>
 
@@ -10,31 +9,6 @@
 
 namespace beamdump::capture {
 namespace {
-
-/// Pages of sockets.
-class Pages {
-  public:
-    Pages(DumpWriter& writer, records::Trailer& trailer) : writer_(writer), trailer_(trailer) {}
-
-    Result<void> add(records::Socket socket) {
-        *page_.add_socket() = std::move(socket);
-        return static_cast<std::size_t>(page_.socket_size()) < limits::kEntriesOfAPage
-                   ? Result<void>()
-                   : flush();
-    }
-
-    Result<void> flush() {
-        auto done = append_noted(writer_, format::RecordKind::kSockets, page_,
-                                 *trailer_.mutable_sockets_offset());
-        page_.Clear();
-        return done;
-    }
-
-  private:
-    DumpWriter& writer_;
-    records::Trailer& trailer_;
-    records::Sockets page_;
-};
 
 records::Socket socket_of(const target::SocketDescriptor& found,
                           const Result<target::SocketDescriptors>& before) {
@@ -79,7 +53,12 @@ Result<void> write_sockets(pid_t pid, const Result<target::SocketDescriptors>& b
     }
     const auto& sockets = now->sockets;
     std::vector<bool> told(sockets.size());
-    Pages pages(writer, trailer);
+    RecordPages<records::Sockets> pages(writer, format::RecordKind::kSockets,
+                                        *trailer.mutable_sockets_offset());
+    const auto put = [](records::Socket socket) {
+        return
+            [socket = std::move(socket)](records::Sockets& page) { *page.add_socket() = socket; };
+    };
     std::optional<Error> not_written;
     const auto read = target::each_socket_line(
         pid, [&](target::SocketTable table, const target::SocketLine& line) -> Result<void> {
@@ -92,7 +71,7 @@ Result<void> write_sockets(pid_t pid, const Result<target::SocketDescriptors>& b
                 told[place] = true;
                 auto socket = socket_of(found, before);
                 add_facts(socket, table, line);
-                if (auto done = pages.add(std::move(socket)); !done) {
+                if (auto done = pages.add(put(std::move(socket))); !done) {
                     not_written = done.error();
                     return done;
                 }
@@ -107,14 +86,14 @@ Result<void> write_sockets(pid_t pid, const Result<target::SocketDescriptors>& b
     }
     for (std::size_t place = 0; place < sockets.size(); ++place) {
         if (!told[place]) {
-            RETURN_IF_ERROR(pages.add(socket_of(sockets[place], before)));
+            RETURN_IF_ERROR(pages.add(put(socket_of(sockets[place], before))));
         }
     }
     if (now->left_out != 0) {
         trailer.add_warning(fmt::format("{} sockets are left out: a dump has at most {}",
                                         now->left_out, kMostSockets));
     }
-    return pages.flush();
+    return pages.finish(true);
 }
 
 }  // namespace beamdump::capture

@@ -33,7 +33,7 @@ Result<void> read_ports(DiffContext& context, std::size_t number, ThingTable& ta
         return read_exported_ports(dump, number, table);
     }
     const RowQuery query{.sort = "queue", .filters = {}, .limit = 0, .derived = false};
-    auto list = list_ports(*dump.dump, dump.facts.file, query);
+    auto list = list_ports(*dump.dump, query);
     if (!list && list.error().code != ErrorCode::kNotFound) {
         return std::unexpected(list.error());
     }
@@ -107,7 +107,7 @@ Result<void> read_sockets(DiffContext& context, std::size_t number, ThingTable& 
         });
     }
     const RowQuery query{.sort = "receive_queue", .filters = {}, .limit = 0, .derived = false};
-    auto list = list_sockets(*dump.dump, dump.facts.file, query);
+    auto list = list_sockets(*dump.dump, query);
     if (!list && list.error().code == ErrorCode::kNotFound) {
         return {};
     }

@@ -315,7 +315,7 @@ Result<std::optional<std::vector<ModuleLine>>> modules_of(const ComparedDump& du
     }
     ModulesOptions options;
     options.applications = false;
-    auto found = module_lines(*dump.dump, dump.facts.file, options);
+    auto found = module_lines(*dump.dump, options);
     if (!found && found.error().code == ErrorCode::kNotFound) {
         return std::optional<std::vector<ModuleLine>>();
     }

@@ -223,7 +223,7 @@ Result<std::string> process_name(NodeFacts& facts, const std::string& pid) {
 
 Result<RuleAnswer> run_queue_rule(NodeFacts& facts) {
     RuleAnswer answer;
-    ASSIGN_OR_RETURN(auto lines, scheduler_lines(facts.dump(), facts.file()));
+    ASSIGN_OR_RETURN(auto lines, scheduler_lines(facts.dump()));
     std::ranges::stable_sort(lines, std::greater(),
                              [](const auto& line) { return line.queue.value_or(0); });
     std::uint64_t unknown = 0;
@@ -261,7 +261,7 @@ Result<RuleAnswer> of_crash_dump(NodeFacts& facts) {
     ModulesOptions options;
     options.applications = false;
     const RowQuery query{.sort = std::string(kModuleSort), .filters = {"instance=old"}, .limit = 1};
-    ASSIGN_OR_RETURN(auto modules, list_modules(facts.dump(), facts.file(), query, options));
+    ASSIGN_OR_RETURN(auto modules, list_modules(facts.dump(), query, options));
     RuleAnswer answer;
     answer.left_out = facts.text_cut_off();
     const auto matching = modules.list.matching();
@@ -314,7 +314,7 @@ Result<RuleAnswer> old_code_rule(NodeFacts& facts) {
             "looked at processes only whose current function is in a module that has "
             "old code";
     }
-    ASSIGN_OR_RETURN(auto report, module_lines(facts.dump(), facts.file(), query));
+    ASSIGN_OR_RETURN(auto report, module_lines(facts.dump(), query));
     if (report.read) {
         facts.tell_read(*report.read);
     }

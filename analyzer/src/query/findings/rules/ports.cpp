@@ -37,7 +37,7 @@ Result<RuleAnswer> busy_port_rule(NodeFacts& facts) {
     }
     std::uint64_t busy = 0;
     PortState fullest;
-    RETURN_IF_ERROR(visit_ports(facts.dump(), facts.file(), [&](const PortState& port) {
+    RETURN_IF_ERROR(visit_ports(facts.dump(), [&](const PortState& port) {
         if (!port.busy || port.distribution) {
             return;
         }
@@ -87,7 +87,7 @@ struct Ports {
 Result<RuleAnswer> orphaned_ports_rule(NodeFacts& facts) {
     Ports orphaned;
     Ports closing;
-    RETURN_IF_ERROR(visit_ports(facts.dump(), facts.file(), [&](const PortState& port) {
+    RETURN_IF_ERROR(visit_ports(facts.dump(), [&](const PortState& port) {
         if (port.closing && port.queued_bytes > 0) {
             closing.add(port);
         } else if (!port.closing && port.orphaned.value_or(false)) {
@@ -130,10 +130,6 @@ struct Busy {
 /// Connections that are so busy that processes wait: their node reads too slowly, or the network is
 /// slow.
 Result<RuleAnswer> busy_connection_rule(NodeFacts& facts) {
-    if (facts.dump().trailer().distribution_offset().empty()) {
-        return fail(ErrorCode::kNotFound,
-                    "the dump has no connections to other nodes, or only as text");
-    }
     std::vector<Busy> busy;
     RETURN_IF_ERROR(visit_connections(facts.dump(), [&](const NodeConnection& connection) {
         if (connection.busy && connection.suspended.value_or(0) != 0) {
@@ -190,11 +186,10 @@ struct SocketSums {
 
 /// Of the sockets in CLOSE_WAIT: ", 120 of them of demo (<0.88.0>)"; empty where no port has them.
 Result<std::string> owner_of_most(NodeFacts& facts) {
-    ASSIGN_OR_RETURN(const auto list, list_sockets(facts.dump(), facts.file(),
-                                                   {.sort = "fd",
-                                                    .filters = {"state=CLOSE_WAIT"},
-                                                    .limit = 1,
-                                                    .counted_by = "connected"}));
+    ASSIGN_OR_RETURN(const auto list, list_sockets(facts.dump(), {.sort = "fd",
+                                                                  .filters = {"state=CLOSE_WAIT"},
+                                                                  .limit = 1,
+                                                                  .counted_by = "connected"}));
     const auto most =
         std::ranges::max_element(list.counts(), {}, [](const auto& owner) { return owner.second; });
     return most == list.counts().end() || most->first.empty()

@@ -219,14 +219,13 @@ using ReceiverEntry = std::pair<std::string, Receiver>;
 Result<RuleAnswer> orphaned_timers_rule(NodeFacts& facts) {
     std::unordered_map<std::string, Receiver> receivers;
     std::uint64_t all = 0;
-    RETURN_IF_ERROR(
-        visit_message_timers(facts.dump(), facts.file(), [&](const MessageTimer& timer) {
-            auto& receiver = receivers[std::string(timer.receiver)];
-            ++receiver.timers;
-            receiver.orphaned = timer.orphaned.value_or(false);
-            receiver.is_pid = timer.receiver.starts_with('<');
-            ++all;
-        }));
+    RETURN_IF_ERROR(visit_message_timers(facts.dump(), [&](const MessageTimer& timer) {
+        auto& receiver = receivers[std::string(timer.receiver)];
+        ++receiver.timers;
+        receiver.orphaned = timer.orphaned.value_or(false);
+        receiver.is_pid = timer.receiver.starts_with('<');
+        ++all;
+    }));
     std::vector<ReceiverEntry> worst;
     for (const auto& entry : receivers) {
         if (entry.second.deserves_a_look()) {

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <libdump/crash/import/sections/section_reader.h>
+#include <libdump/write/dump_writer.h>
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+namespace beamdump::crash {
+
+/// Writes the records of all sections that are not those of processes: ports, timers, schedulers,
+/// other nodes, ETS tables, modules, allocators. Non-owning: names, writer and trailer.
+class SectionRecords {
+  public:
+    /// `word_bytes`: of the node.
+    SectionRecords(Names& names, std::uint32_t word_bytes, DumpWriter& writer,
+                   records::Trailer& trailer);
+
+    /// A section's lines, or the next ones of the section before.
+    SectionRecords(const SectionRecords&) = delete;
+    SectionRecords& operator=(const SectionRecords&) = delete;
+    ~SectionRecords() = default;
+
+    Result<void> add(const records::CrashSection& section);
+    /// The text ends.
+    Result<void> finish();
+
+    /// Modules that have old code too.
+    [[nodiscard]] std::uint64_t old_modules() const { return old_modules_; }
+
+  private:
+    Result<void> end();
+
+    std::vector<std::unique_ptr<SectionReader>> readers_;
+    SectionReader* reader_ = nullptr;  ///< of the section that is read; null: none
+    std::function<void(const SectionLine&)> take_line_;
+    SectionLines lines_;
+    std::uint64_t old_modules_ = 0;
+};
+
+}  // namespace beamdump::crash
