@@ -18,6 +18,7 @@
 %%   faults hang MILLISECONDS  faults:tell/1
 %%   crash HOW     crash:now/1, with which the node ends, unanswered
 %%   planted FILE  planted:write(FILE)
+%%   asked FILE    asked:write(FILE)
 %%   ailing FILE  ailing:write(FILE)
 %%   incident NAME  incidents:tell/1
 %%   sampled stack NAME  sampled:tell/1
@@ -122,6 +123,8 @@ reply([<<"crash">>, How]) ->
     crash:now(How);
 reply([<<"planted">>, File]) ->
     planted:write(File);
+reply([<<"asked">>, File]) ->
+    asked:write(File);
 reply([<<"leaking">>, What]) ->
     leaking:tell(What);
 reply([<<"filling">>, Kind]) ->

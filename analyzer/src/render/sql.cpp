@@ -3,6 +3,7 @@
 #include "render/shared/json.h"
 #include "render/shared/table.h"
 #include "render/shared/units.h"
+#include "sql/sql_terms.h"
 
 #include <libdump/base/return_if_error.h>
 #include <libdump/text/compact_json.h>
@@ -231,7 +232,16 @@ void sql_tables_text(Output& output) {
         columns.print(output, "  ");
         output.write("\n");
     }
-    output.write("Every table also has the column dump, the file that a row is of.\n");
+    output.write(
+        "Every table also has the column dump, the file that a row is of.\n\n"
+        "Functions of a term that a path names, as in term DUMP PROCESS PATH; with several "
+        "dumps the third argument is the dump:\n");
+    Table functions({{""}, {"", Align::kLeft, true}});
+    for (const auto& function : sql::term_functions()) {
+        functions.add(
+            {fmt::format("{}(process, path)", function.name), std::string(function.sentence)});
+    }
+    functions.print(output, "  ");
 }
 
 }  // namespace beamdump::render

@@ -1,5 +1,7 @@
 #include "sql/sql_question.h"
 
+#include "sql/sql_terms.h"
+
 #include <libdump/base/return_if_error.h>
 #include <libdump/base/utf8.h>
 
@@ -32,7 +34,9 @@ struct Asked {
     std::optional<Error> error;  ///< of a table: SQLite's own has a text only
     LeftOut left_out;
     bool reads_terms = false;
-    bool declares = false;  ///< a table declares its columns, which SQLite has as a CREATE TABLE
+    bool found_terms = false;  ///< a function of terms gave one
+    std::string no_part;       ///< why the first that did not gave none
+    bool declares = false;     ///< a table declares its columns, which SQLite has as a CREATE TABLE
 };
 
 /// Of a table's columns, those that a statement sees, and their places in a row.
@@ -387,6 +391,57 @@ constexpr sqlite3_module table_module() {
 }
 constexpr sqlite3_module kModule = table_module();
 
+/// A function of a term: NAME(process, path), and the dump's file where there are several.
+struct Function {
+    const TermFunction* of = nullptr;
+    Asked* asked = nullptr;
+};
+
+void fail_call(sqlite3_context* context, Asked& asked, Error error) {
+    sqlite3_result_error(context, error.message.c_str(), -1);
+    asked.error = std::move(error);
+}
+
+void call(sqlite3_context* context, int count, sqlite3_value** values) {
+    const auto& function = *static_cast<const Function*>(sqlite3_user_data(context));
+    Asked& asked = *function.asked;
+    constexpr int kLeast = 2;
+    constexpr int kMost = 3;
+    const Source* source =
+        count == kLeast && asked.sources.size() == 1 ? asked.sources.data() : nullptr;
+    if (count == kMost) {
+        const auto found = std::ranges::find(asked.sources, text_of(values[2]), &Source::file);
+        source = found == asked.sources.end() ? nullptr : &*found;
+    }
+    if (source == nullptr) {
+        return fail_call(context, asked,
+                         {ErrorCode::kUsage,
+                          fmt::format("{}(PROCESS, PATH), and with several dumps {}(PROCESS, PATH, "
+                                      "DUMP), such as p.dump",
+                                      function.of->name, function.of->name)});
+    }
+    if (sqlite3_value_type(values[0]) == SQLITE_NULL ||
+        sqlite3_value_type(values[1]) == SQLITE_NULL) {
+        return;
+    }
+    auto value = function.of->value(*source, text_of(values[0]), text_of(values[1]));
+    if (!value) {
+        return fail_call(context, asked, std::move(value.error()));
+    }
+    if (!value->not_told.empty()) {
+        leave_out(asked, value->not_told);
+    } else if (value->no_part.empty()) {
+        asked.found_terms = true;
+    } else if (asked.no_part.empty()) {
+        asked.no_part = std::move(value->no_part);
+    }
+    if (const auto* number = std::get_if<std::uint64_t>(&value->cell)) {
+        sqlite3_result_int64(context, static_cast<std::int64_t>(*number));
+    } else if (const auto* text = std::get_if<std::string>(&value->cell)) {
+        give(context, *text);
+    }
+}
+
 /// Lets a statement read tables of dumps and call functions.
 int authorize(void* data, int action, const char* first, const char* second,
               const char* /*database*/, const char* /*trigger*/) {
@@ -399,6 +454,11 @@ int authorize(void* data, int action, const char* first, const char* second,
         case SQLITE_RECURSIVE:
             return SQLITE_OK;
         case SQLITE_FUNCTION:
+            asked.reads_terms =
+                asked.reads_terms ||
+                (second != nullptr && std::ranges::any_of(term_functions(), [&](const auto& one) {
+                     return one.name == second;
+                 }));
             return second != nullptr && std::string_view(second) == "load_extension" ? SQLITE_DENY
                                                                                      : SQLITE_OK;
         case SQLITE_READ: {
@@ -440,6 +500,10 @@ class Asking final : public Question {
         for (std::uint64_t rows = 0;; ++rows) {
             const int code = sqlite3_step(statement_.get());
             if (code == SQLITE_DONE) {
+                // Of some processes a path leads nowhere; of all, it is probably mistaken.
+                if (!asked_.found_terms && !asked_.no_part.empty()) {
+                    leave_out(asked_, asked_.no_part);
+                }
                 return rows == 0 && asked_.left_out.things != 0
                            ? fail(ErrorCode::kNotFound, asked_.left_out.first)
                            : Result<LeftOut>(asked_.left_out);
@@ -476,6 +540,13 @@ class Asking final : public Question {
             modules_.push_back({&table, &asked_});
             sqlite3_create_module(database, std::string(table.name).c_str(), &kModule,
                                   &modules_.back());
+        }
+        functions_.reserve(term_functions().size());
+        for (const TermFunction& function : term_functions()) {
+            functions_.push_back({&function, &asked_});
+            sqlite3_create_function_v2(database, std::string(function.name).c_str(), -1,
+                                       SQLITE_UTF8, &functions_.back(), call, nullptr, nullptr,
+                                       nullptr);
         }
         sqlite3_db_config(database, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
         constexpr int kMostStatementBytes = 1 << 20;
@@ -568,6 +639,7 @@ class Asking final : public Question {
     QuestionLimits limits_;
     Asked asked_;
     std::vector<Module> modules_;
+    std::vector<Function> functions_;
     std::vector<std::string> columns_;
     Database database_;
     Statement statement_;

@@ -16,6 +16,8 @@
 #include "query/tables/ets_tables.h"
 #include "query/tables/modules.h"
 #include "query/tables/persistent_terms.h"
+#include "sql/sql_rows.h"
+#include "sql/sql_terms.h"
 
 #include <libdump/base/return_if_error.h>
 #include <libdump/model/owner_id.h>
@@ -34,30 +36,6 @@ using query::cell;
 using query::Column;
 using query::ColumnKind;
 using query::Row;
-
-/// Bytes of a term's text in a row.
-constexpr std::size_t kTermBytes = 4096;
-
-/// Rows that are there.
-class HeldRows final : public Rows {
-  public:
-    explicit HeldRows(std::vector<Row> rows, std::string missing = {})
-        : rows_(std::move(rows)), missing_(std::move(missing)) {}
-
-    Result<bool> next(Row& row) override {
-        if (given_ == rows_.size()) {
-            return false;
-        }
-        row = std::move(rows_[given_++]);
-        return true;
-    }
-    [[nodiscard]] std::string missing() const override { return missing_; }
-
-  private:
-    std::vector<Row> rows_;
-    std::string missing_;
-    std::size_t given_ = 0;
-};
 
 using List = Result<query::RowList> (*)(Dump& dump, const query::RowQuery& query);
 
@@ -124,6 +102,7 @@ Result<std::unique_ptr<Rows>> open_processes(const Source& source, const Request
 }
 
 constexpr std::array<std::string_view, 1> kOfProcess = {"process"};
+constexpr std::array<std::string_view, 2> kOfTerm = {"process", "path"};
 constexpr std::array<std::string_view, 1> kOfTable = {"ets_table"};
 
 std::string text_of(const Request& request) {
@@ -155,22 +134,6 @@ class MessageRows final : public Rows {
   private:
     std::unique_ptr<query::MessageListing> listing_;
 };
-
-/// Withheld terms are no empty answer.
-Result<void> check_shown(Withheld withheld, const query::ProcessLine& line) {
-    switch (withheld) {
-        case Withheld::kSensitive:
-            return fail(ErrorCode::kNotFound,
-                        fmt::format("{} is flagged sensitive, so its terms are withheld: "
-                                    "--sensitive shows them",
-                                    line.pid));
-        case Withheld::kVoid:
-            return fail(ErrorCode::kNotFound,
-                        fmt::format("{}: its terms are not in the dump", line.pid));
-        default:
-            return {};
-    }
-}
 
 Result<std::unique_ptr<Rows>> open_messages(const Source& source, const Request& request) {
     query::MessagesOptions options;
@@ -219,27 +182,6 @@ constexpr std::array kDictionaryColumns = {
     Column{.name = "value", .sentence = "The first 4,096 bytes of its text"},
     Column{.name = "cut", .kind = ColumnKind::kFlag, .sentence = "Whether the value goes on"}};
 
-/// Refuses what would take more memory than is allowed.
-class Room {
-  public:
-    explicit Room(const InputLimits& limits) : left_(limits.memory) {}
-
-    Result<void> take(std::size_t bytes) {
-        if (bytes > left_) {
-            return fail(ErrorCode::kLimit,
-                        "the rows need more memory than --max-memory allows: ask for fewer "
-                        "(WHERE, LIMIT), or raise it");
-        }
-        left_ -= bytes;
-        return {};
-    }
-
-  private:
-    std::uint64_t left_;
-};
-
-constexpr std::size_t kRowBytes = 200;
-
 Result<std::unique_ptr<Rows>> open_dictionary(const Source& source, const Request& request) {
     query::DictionaryOptions options;
     options.limit = request.limit;
@@ -253,7 +195,7 @@ Result<std::unique_ptr<Rows>> open_dictionary(const Source& source, const Reques
     Result<void> held;
     RETURN_IF_ERROR(listing->each([&](std::uint64_t /*index*/, const query::DictionaryLine& entry) {
         if (held) {
-            held = room.take(kRowBytes + entry.key.text.size() + entry.value.text.size());
+            held = room.take(entry.key.text.size() + entry.value.text.size());
             rows.push_back({cell(entry.key.text), cell(entry.value.text), cell(entry.value.cut)});
         }
     }));
@@ -265,30 +207,53 @@ constexpr std::array kEtsRowColumns = {
     Column{.name = "words",
            .kind = ColumnKind::kCount,
            .sentence = "Of the row in memory, from its tuple on"},
+    Column{.name = "key", .sentence = "The first 4,096 bytes of its key's text"},
     Column{.name = "term", .sentence = "The first 4,096 bytes of its text"},
     Column{.name = "cut", .kind = ColumnKind::kFlag, .sentence = "Whether the text goes on"}};
+
+/// Rows of a table, some at a time.
+class EtsRows final : public Rows {
+  public:
+    explicit EtsRows(std::unique_ptr<query::EtsRowListing> listing)
+        : listing_(std::move(listing)) {}
+
+    Result<bool> next(Row& row) override {
+        while (given_ == rows_.size()) {
+            rows_.clear();
+            given_ = 0;
+            ASSIGN_OR_RETURN(const auto more,
+                             listing_->next_rows([this](const query::EtsRowLine& line) {
+                                 rows_.push_back({cell(line.words), cell(line.key),
+                                                  cell(line.row.text), cell(line.row.cut)});
+                             }));
+            if (!more) {
+                return false;
+            }
+        }
+        row = std::move(rows_[given_++]);
+        return true;
+    }
+    [[nodiscard]] std::string missing() const override {
+        return listing_->counts().is_whole()
+                   ? std::string()
+                   : fmt::format("rows of {} are missing from the dump",
+                                 listing_->table().name.value_or("a table"));
+    }
+
+  private:
+    std::unique_ptr<query::EtsRowListing> listing_;
+    std::vector<Row> rows_;
+    std::size_t given_ = 0;
+};
 
 Result<std::unique_ptr<Rows>> open_ets_rows(const Source& source, const Request& request) {
     query::EtsRowsOptions options;
     options.limit = request.limit;
     options.term_bytes = kTermBytes;
-    ASSIGN_OR_RETURN(const auto listing,
+    options.keys = true;
+    ASSIGN_OR_RETURN(auto listing,
                      query::EtsRowListing::open(*source.dump, text_of(request), options));
-    std::vector<Row> rows;
-    Room room(source.limits);
-    Result<void> held;
-    RETURN_IF_ERROR(listing->each([&](const query::EtsRowLine& row) {
-        if (held) {
-            held = room.take(kRowBytes + row.row.text.size());
-            rows.push_back({cell(row.words), cell(row.row.text), cell(row.row.cut)});
-        }
-    }));
-    RETURN_IF_ERROR(held);
-    return std::make_unique<HeldRows>(
-        std::move(rows),
-        listing->counts().is_whole()
-            ? std::string()
-            : fmt::format("rows of {} are missing from the dump", text_of(request)));
+    return std::make_unique<EtsRows>(std::move(listing));
 }
 
 constexpr std::string_view kByQueue = "queue";
@@ -301,6 +266,21 @@ constexpr std::string_view kAllocatorSort = query::kAllocatorSort;
 constexpr std::string_view kCarrierSort = query::kCarrierSort;
 
 }  // namespace
+
+Result<void> check_shown(Withheld withheld, const query::ProcessLine& line) {
+    switch (withheld) {
+        case Withheld::kSensitive:
+            return fail(ErrorCode::kNotFound,
+                        fmt::format("{} is flagged sensitive, so its terms are withheld: "
+                                    "--sensitive shows them",
+                                    line.pid));
+        case Withheld::kVoid:
+            return fail(ErrorCode::kNotFound,
+                        fmt::format("{}: its terms are not in the dump", line.pid));
+        default:
+            return {};
+    }
+}
 
 std::span<const Table> tables() {
     static const std::array kTables = {
@@ -325,6 +305,8 @@ std::span<const Table> tables() {
               {},
               false,
               open_list<query::list_ets_tables, kEtsSort>},
+        Table{"heap_roots", "A root of a process's terms: y registers, messages, dictionary...",
+              term_part_columns(), kOfProcess, true, open_terms},
         Table{"messages", "A message of a process", kMessageColumns, kOfProcess, true,
               open_messages},
         Table{"modules",
@@ -365,6 +347,8 @@ std::span<const Table> tables() {
               false,
               open_list<query::list_sockets, kByReceiveQueue>},
         Table{"stack", "A frame of a process's stack", kFrameColumns, kOfProcess, true, open_stack},
+        Table{"terms", "A part of a process's term", term_part_columns(), kOfTerm, true,
+              open_terms},
         Table{"timers",
               "A timer",
               query::timer_columns(),

@@ -2,11 +2,14 @@
 #include "sample_tables.h"
 #include "sql/sql_question.h"
 #include "sql/sql_table.h"
+#include "sql/sql_terms.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -83,6 +86,51 @@ TEST_F(SqlTest, TablesOfOneThingTakeItAsAnArgument) {
     const Ran nobody = ask("SELECT * FROM messages('nobody')");
     EXPECT_EQ(nobody.status, 1);
     EXPECT_THAT(nobody.err, HasSubstr("registered as 'nobody'"));
+}
+
+TEST_F(SqlTest, TermsAreFoundByTheirPaths) {
+    EXPECT_EQ(rows("SELECT term('alpha', 'message 1') AS t, term_kind('alpha', 'message 1') AS k, "
+                   "term_count('alpha', 'message 1') AS n, term_words('alpha', 'message 1') AS w, "
+                   "term_flat_words('alpha', 'message 1') AS f, "
+                   "term_binary_bytes('alpha', 'message 1') AS b"),
+              "t,k,n,w,f,b\n\"[1,2]\",list,2,4,4,0\n");
+    EXPECT_EQ(rows("SELECT term('alpha', 'message 1[2]') AS t"), "t\n2\n");
+    EXPECT_EQ(rows("SELECT step, term FROM terms('alpha', 'message 1')"),
+              "step,term\nitem 1,1\nitem 2,2\n");
+    EXPECT_EQ(rows("SELECT term FROM heap_roots('alpha') WHERE step = 'dictionary loop'"),
+              "term\n42\n");
+    // Of those that lack it, it is NULL.
+    EXPECT_EQ(rows("SELECT pid FROM processes WHERE term(pid, 'message 1') IS NOT NULL AND "
+                   "registered_name = 'alpha'"),
+              "pid\n<0.1.0>\n");
+    EXPECT_EQ(rows("SELECT term(NULL, 'state') IS NULL AS n"), "n\n1\n");
+}
+
+TEST_F(SqlTest, TermsThatNobodyHasAreTold) {
+    const Ran no_root = ask("SELECT term('alpha', 'message 17') AS t");
+    EXPECT_EQ(no_root.status, 3);
+    EXPECT_THAT(no_root.err, HasSubstr("missing from the answer: <0.1.0> has no message 17"));
+    const Ran nobody = ask("SELECT term('nobody', 'state') AS t");
+    EXPECT_EQ(nobody.status, 3);
+    EXPECT_THAT(nobody.err, HasSubstr("registered as 'nobody'"));
+    const Ran secret = ask("SELECT term('secret', 'message 0') AS t");
+    EXPECT_EQ(secret.status, 3);
+    EXPECT_THAT(secret.err, HasSubstr("flagged sensitive"));
+    for (const std::string call : {"term('alpha')", "term()", "term('alpha', '')",
+                                   "term('alpha', 'message 1', 'other.beamdump')"}) {
+        const Ran ran = ask("SELECT " + call);
+        EXPECT_EQ(ran.status, 2) << call;
+        expect_one_sentence(ran.err);
+    }
+    const Ran two = program_.run({"sql", "sample.beamdump", "later.beamdump",
+                                  "SELECT p.dump, term('alpha', 'message 1', p.dump) AS t FROM "
+                                  "processes p WHERE p.registered_name = 'alpha'",
+                                  "--csv"});
+    EXPECT_THAT(two.out, HasSubstr("sample.beamdump,\"[1,2]\""));
+    EXPECT_EQ(
+        program_.run({"sql", "sample.beamdump", "later.beamdump", "SELECT term('alpha', 'x')"})
+            .status,
+        2);
 }
 
 TEST_F(SqlTest, WithheldTermsAreToldNotDropped) {
@@ -188,11 +236,20 @@ TEST_F(SqlTest, EveryTableIsNamedAndAnswers) {
     const auto help = program_.run({"sql", "--tables"}).out;
     for (const auto& table : sql::tables()) {
         EXPECT_THAT(help, HasSubstr(std::string(table.name)));
+        constexpr std::array<std::string_view, 3> kCalls = {"", "('x')", "('x', 'state')"};
         auto question = sql::Question::prepare(
-            "SELECT * FROM " + std::string(table.name) + (table.arguments.empty() ? "" : "('x')"),
+            fmt::format("SELECT * FROM {}{}", table.name, kCalls.at(table.arguments.size())),
             {.memory = 1 << 30});
         ASSERT_TRUE(question) << table.name;
         EXPECT_EQ((*question)->reads_terms(), table.reads_terms);
+    }
+    EXPECT_TRUE(std::ranges::is_sorted(sql::term_functions(), {}, &sql::TermFunction::name));
+    for (const auto& function : sql::term_functions()) {
+        EXPECT_THAT(help, HasSubstr(fmt::format("{}(process, path)", function.name)));
+        const auto question = sql::Question::prepare(
+            fmt::format("SELECT {}('x', 'state')", function.name), {.memory = 1 << 30});
+        ASSERT_TRUE(question) << function.name;
+        EXPECT_TRUE((*question)->reads_terms());
     }
 }
 

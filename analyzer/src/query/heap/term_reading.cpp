@@ -289,7 +289,10 @@ Result<void> TermReading::find() {
     ASSIGN_OR_RETURN(auto found, finder_.follow(root_->word, root_->text, rest));
     word_ = found.word;
     path_.insert(path_.end(), found.steps.begin(), found.steps.end());
-    ASSIGN_OR_RETURN(const auto sizes, sizes_of(word_));
+    PartSizes sizes;
+    if (!query_.without_sizes) {
+        ASSIGN_OR_RETURN(sizes, sizes_of(word_));
+    }
     term_ = line_of(word_, path_.back(), sizes);
     return {};
 }

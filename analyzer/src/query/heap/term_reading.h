@@ -36,7 +36,10 @@ struct TermQuery {
     std::uint64_t limit = 20;     ///< parts of each term, the largest; 0: all, in their order
     std::size_t part_bytes = 80;  ///< of each part's text; 0: all
     bool sensitive = false;       ///< show a process flagged sensitive
-    InputLimits limits;           ///< of the marks of terms that are sized
+    /// The term's text, kind and count alone are wanted: sizes are not computed, which walks all of
+    /// it, and term() has none.
+    bool without_sizes = false;
+    InputLimits limits;  ///< of the marks of terms that are sized
 };
 
 /// A term, or a part of one.
@@ -86,6 +89,8 @@ class TermReading {
 
     /// Starts the text of the whole term.
     TermPrinter& start_text();
+    /// The text of the whole term, cut at TermQuery::part_bytes.
+    [[nodiscard]] TermText text() { return term_text(printer_, word_, query_.part_bytes); }
 
     /// What in texts and sizes could not be shown.
     [[nodiscard]] std::uint64_t placeholders() const {

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <numeric>
 
 namespace beamdump::query {
 namespace {
@@ -220,6 +221,12 @@ EtsRowLine EtsRowListing::line(Reader& reader, Place place) {
         reader.printer.start(place.address | kBoxedTag);
         line.row = drain_in_pieces(reader.printer, options_.term_bytes);
     }
+    const auto key = table_.keypos.value_or(1);
+    if (const auto words = tuple_of(reader.context, place.address, place.words);
+        options_.keys && words && key < words->size() &&
+        (!line.compressed || ((*words)[key] & 3U) != 0)) {
+        line.key = term_text(reader.printer, (*words)[key], options_.term_bytes).text;
+    }
     return line;
 }
 
@@ -227,6 +234,29 @@ void EtsRowListing::show_row(Reader& reader, Place place, const Show& show) {
     const auto before = query::placeholders(reader.printer.statistics());
     show(line(reader, place));
     placeholders_ += query::placeholders(reader.printer.statistics()) - before;
+}
+
+Result<bool> EtsRowListing::next_rows(const Show& show) {
+    constexpr std::uint64_t kRowsAtATime = 1024;
+    if (reached_.record == records_.size()) {
+        return false;
+    }
+    const Record& record = records_[reached_.record];
+    if (!reached_.opened) {
+        ASSIGN_OR_RETURN(reached_.opened, open_ets_rows(dump_, record.offset));
+        reached_.reader = std::make_unique<Reader>(*reached_.opened->context, scheme_);
+    }
+    std::vector<std::uint64_t> places(std::min(kRowsAtATime, record.rows - reached_.row));
+    std::iota(places.begin(), places.end(), reached_.row);
+    RETURN_IF_ERROR(visit_ets_rows_at(dump_, *reached_.opened, places, [&](Place place) {
+        show_row(*reached_.reader, place, show);
+        return true;
+    }));
+    reached_.row += places.size();
+    if (reached_.row == record.rows) {
+        reached_ = {.record = reached_.record + 1, .row = 0};
+    }
+    return true;
 }
 
 Result<void> EtsRowListing::each(const Show& show) {

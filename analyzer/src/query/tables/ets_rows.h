@@ -15,6 +15,7 @@ struct EtsRowsOptions {
     std::optional<std::string> key;  ///< only rows whose key reads as this text
     std::uint64_t limit = 20;        ///< 0: all
     std::size_t term_bytes = 0;      ///< of each row's text; 0: all
+    bool keys = false;               ///< also the text of each row's key
 };
 
 /// stored or size. kUsage.
@@ -24,7 +25,8 @@ Result<EtsRowSort> parse_ets_row_sort(std::string_view name);
 struct EtsRowLine {
     std::uint64_t words = 0;  ///< of the row's block, from its tuple on
     bool compressed = false;
-    TermText row;  ///< of a compressed table what is not compressed
+    TermText row;                    ///< of a compressed table what is not compressed
+    std::optional<std::string> key;  ///< its text, cut like that of the row, where it is asked for
 };
 
 /// What the dump says of a table's rows, beside them.
@@ -76,6 +78,10 @@ class EtsRowListing {
     using Show = std::function<void(const EtsRowLine&)>;
     Result<void> each(const Show& show);
 
+    /// Shows the next rows, some hundreds, as they stand, whatever the options' order, key and
+    /// limit. False after the last one.
+    Result<bool> next_rows(const Show& show);
+
     /// After each(): rows that match, and what in their texts could not be shown.
     [[nodiscard]] std::uint64_t matching() const { return matching_; }
     [[nodiscard]] std::uint64_t placeholders() const { return placeholders_; }
@@ -106,6 +112,14 @@ class EtsRowListing {
         std::uint64_t rows = 0;
     };
     std::vector<Record> records_;
+    /// Where next_rows() is: rows of records_[record] from `row` on.
+    struct Reached {
+        std::size_t record = 0;
+        std::uint64_t row = 0;
+        std::unique_ptr<EtsRowRecord> opened = {};
+        std::unique_ptr<Reader> reader = {};
+    };
+    Reached reached_;
     std::uint64_t matching_ = 0;
     std::uint64_t placeholders_ = 0;
 };

@@ -1,0 +1,88 @@
+"""Questions in SQL have the node's own answers: states of the servers of one module, rows of a table by
+prefix and by size, messages by their tag, entries of dictionaries, timers by receiver."""
+
+import collections
+import pathlib
+import tempfile
+import unittest
+
+from support import tools
+from support.node import start_workload
+
+
+class Sql(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        scratch = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
+        cls.node = start_workload("asked")
+        cls.addClassCleanup(cls.node.stop)
+        cls.dump = scratch / "asked.beamdump"
+        tools.capture(cls.node, cls.dump, "--ets", "full")
+        told = scratch / "told"
+        assert cls.node.ask(f"asked {told}") == "written"
+        cls.told = collections.defaultdict(list)
+        for line in told.read_text().splitlines():
+            what, *words = line.split()
+            cls.told[what].append(words)
+
+    def rows(self, statement):
+        answer = tools.analyze_json("sql", self.dump, statement)
+        return [tuple(row.values()) for row in answer["rows"]]
+
+    def test_states_of_one_module(self):
+        told = sorted((pid, int(number), int(items), int(words), int(flat))
+                      for pid, number, items, words, flat in self.told["state"])
+        self.assertEqual(len(told), 20)
+        rows = self.rows("""
+            SELECT pid, CAST(term(pid, 'state/element 2') AS INTEGER) AS number,
+                   term_count(pid, 'state/element 3/key items') AS items,
+                   term_words(pid, 'state') AS words, term_flat_words(pid, 'state') AS flat
+            FROM processes WHERE translated_initial_call = 'asked:init/1' ORDER BY pid""")
+        self.assertEqual(sorted(rows), told)
+
+    def test_parts_of_a_state(self):
+        pid, number, *_ = self.told["state"][0]
+        rows = self.rows(f"SELECT step, kind, term FROM terms('{pid}', 'state') ORDER BY step")
+        self.assertEqual(rows[:2], [("element 1", "atom", "state"),
+                                    ("element 2", "integer", number)])
+        self.assertEqual((rows[2][0], rows[2][1]), ("element 3", "map"))
+        roots = self.rows(f"SELECT term FROM heap_roots('{pid}') WHERE kind = 'tuple'")
+        self.assertIn(f"{{state,{number},", "".join(term for term, in roots))
+
+    def test_rows_by_prefix(self):
+        rows = self.rows("""
+            SELECT CASE WHEN key LIKE '<<"user:%' THEN 'user:' ELSE 'order:' END AS prefix,
+                   count(*) AS n, sum(words) AS words
+            FROM ets_rows('asked_rows') GROUP BY prefix""")
+        self.assertEqual(sorted(rows), sorted((prefix, int(count), int(words))
+                                              for prefix, count, words in self.told["rows"]))
+
+    def test_largest_rows(self):
+        rows = self.rows("""
+            SELECT words, key FROM ets_rows('asked_rows') ORDER BY words DESC, key LIMIT 10""")
+        self.assertEqual(rows, [(int(words), f'<<"{key}">>')
+                                for words, key in self.told["largest"]])
+
+    def test_messages_by_tag(self):
+        rows = self.rows("""
+            SELECT term(process, 'message ' || number || '/element 1') AS tag, count(*) AS n,
+                   min(CAST(term(process, 'message ' || number || '/element 2') AS INTEGER))
+            FROM messages('asked_mailbox') GROUP BY tag""")
+        self.assertEqual(sorted(rows), sorted((tag, int(count), int(oldest))
+                                              for tag, count, oldest in self.told["messages"]))
+
+    def test_entries_of_dictionaries(self):
+        rows = self.rows("""
+            SELECT p.pid, d.value FROM processes p, dictionary(p.pid) d WHERE d.key = 'asked_key'""")
+        self.assertEqual(sorted(rows), sorted(map(tuple, self.told["dictionary"])))
+        self.assertEqual(len(rows), 7)
+
+    def test_timers_by_receiver(self):
+        rows = self.rows("""
+            SELECT t.receiver, count(*) AS n FROM timers t JOIN processes p ON p.pid = t.receiver
+            WHERE p.translated_initial_call = 'asked:init/1' AND t.kind = 'message' GROUP BY 1""")
+        self.assertEqual([count for _, count in rows], [3] * 5)
+
+
+if __name__ == "__main__":
+    unittest.main()
