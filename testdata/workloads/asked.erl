@@ -3,10 +3,11 @@
 -module(asked).
 -behaviour(gen_server).
 -export([start/1, write/1, init/1, handle_call/3, handle_cast/2, handle_info/2, mailbox/1,
-         keeper/2]).
+         keeper/2, holder/2]).
 
 -define(SERVERS, 20).
 -define(ROWS, 5000).
+-define(BYTES, 123456).
 
 start(_Scale) ->
     Servers = [begin {ok, Pid} = gen_server:start(?MODULE, N, []), Pid end
@@ -18,6 +19,7 @@ start(_Scale) ->
     true = register(asked_mailbox, Mailbox),
     _ = [Mailbox ! {element(1 + N rem 3, {red, green, blue}), N} || N <- lists:seq(1, 300)],
     _ = [started(keeper, [N]) || N <- lists:seq(1, 7)],
+    _ = started(holder, [binary:copy(<<"asked ">>, ?BYTES div 6)]),
     _ = [erlang:send_after(3600000, Pid, tick) || Pid <- lists:sublist(Servers, 5), _ <- [1, 2, 3]],
     ok.
 
@@ -50,6 +52,12 @@ keeper(Owner, N) ->
     Owner ! {self(), ready},
     receive never -> ok end.
 
+holder(Owner, Binary) ->
+    put(asked_blob, {blob, Binary}),
+    erlang:garbage_collect(),
+    Owner ! {self(), ready},
+    receive never -> ok end.
+
 %% What the node says, a line each.
 write(File) ->
     Servers = [Pid || Pid <- processes(), is_server(Pid)],
@@ -65,7 +73,10 @@ write(File) ->
           || Tag <- [red, green, blue], Of <- [[N || {Tagged, N} <- Messages, Tagged =:= Tag]]],
          [io_lib:format("dictionary ~p ~w~n", [Pid, Value])
           || Pid <- processes(), {dictionary, Dictionary} <- [process_info(Pid, dictionary)],
-             {asked_key, Value} <- Dictionary]],
+             {asked_key, Value} <- Dictionary],
+         [io_lib:format("holder ~p ~b~n", [Pid, ?BYTES])
+          || Pid <- processes(), {dictionary, Dictionary} <- [process_info(Pid, dictionary)],
+             {asked_blob, _} <- Dictionary]],
     ok = file:write_file(File, Lines),
     <<"written">>.
 

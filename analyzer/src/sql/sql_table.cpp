@@ -5,6 +5,7 @@
 #include "query/activity/schedulers.h"
 #include "query/activity/sockets.h"
 #include "query/activity/timers.h"
+#include "query/holders/binaries.h"
 #include "query/memory/allocators.h"
 #include "query/memory/carriers.h"
 #include "query/process/backtrace.h"
@@ -16,6 +17,7 @@
 #include "query/tables/ets_tables.h"
 #include "query/tables/modules.h"
 #include "query/tables/persistent_terms.h"
+#include "sql/sql_holders.h"
 #include "sql/sql_rows.h"
 #include "sql/sql_terms.h"
 
@@ -103,6 +105,7 @@ Result<std::unique_ptr<Rows>> open_processes(const Source& source, const Request
 
 constexpr std::array<std::string_view, 1> kOfProcess = {"process"};
 constexpr std::array<std::string_view, 2> kOfTerm = {"process", "path"};
+constexpr std::array<std::string_view, 1> kOfTarget = {"target"};
 constexpr std::array<std::string_view, 1> kOfTable = {"ets_table"};
 
 std::string text_of(const Request& request) {
@@ -290,6 +293,12 @@ std::span<const Table> tables() {
               {},
               false,
               open_list<query::list_allocators, kAllocatorSort>},
+        Table{"binaries",
+              "A reference-counted binary",
+              query::binary_columns(),
+              {},
+              true,
+              open_binaries},
         Table{"carriers",
               "A carrier of an allocator",
               query::carrier_columns(),
@@ -307,6 +316,8 @@ std::span<const Table> tables() {
               open_list<query::list_ets_tables, kEtsSort>},
         Table{"heap_roots", "A root of a process's terms: y registers, messages, dictionary...",
               term_part_columns(), kOfProcess, true, open_terms},
+        Table{"holders", "What refers to a binary (its address), pid, port or reference",
+              holder_columns(), kOfTarget, true, open_holders},
         Table{"messages", "A message of a process", kMessageColumns, kOfProcess, true,
               open_messages},
         Table{"modules",

@@ -1,5 +1,6 @@
 """Questions in SQL have the node's own answers: states of the servers of one module, rows of a table by
-prefix and by size, messages by their tag, entries of dictionaries, timers by receiver."""
+prefix and by size, messages by their tag, entries of dictionaries, holders of binaries, timers by
+receiver."""
 
 import collections
 import pathlib
@@ -76,6 +77,13 @@ class Sql(unittest.TestCase):
             SELECT p.pid, d.value FROM processes p, dictionary(p.pid) d WHERE d.key = 'asked_key'""")
         self.assertEqual(sorted(rows), sorted(map(tuple, self.told["dictionary"])))
         self.assertEqual(len(rows), 7)
+
+    def test_holders_of_binaries(self):
+        (told,) = self.told["holder"]
+        rows = self.rows("""
+            SELECT h.pid, b.size_bytes, h.root, h.path FROM binaries b, holders(b.address) h
+            WHERE b.size_bytes = 123456""")
+        self.assertEqual(rows, [(told[0], int(told[1]), "dictionary asked_blob", "element 2")])
 
     def test_timers_by_receiver(self):
         rows = self.rows("""

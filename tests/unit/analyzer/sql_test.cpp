@@ -106,6 +106,14 @@ TEST_F(SqlTest, TermsAreFoundByTheirPaths) {
     EXPECT_EQ(rows("SELECT term(NULL, 'state') IS NULL AS n"), "n\n1\n");
 }
 
+TEST_F(SqlTest, HoldersAreToldWithWhatWasNotLookedAt) {
+    const Ran ran = ask("SELECT count(*) > 0 AS n FROM holders('alpha')");
+    EXPECT_EQ(ran.status, 3);
+    EXPECT_EQ(ran.out, "n\r\n1\r\n");
+    EXPECT_THAT(ran.err, HasSubstr("the terms of 1 process flagged sensitive (--sensitive)"));
+    EXPECT_EQ(ask("SELECT * FROM holders('nobody')").status, 1);
+}
+
 TEST_F(SqlTest, TermsThatNobodyHasAreTold) {
     const Ran no_root = ask("SELECT term('alpha', 'message 17') AS t");
     EXPECT_EQ(no_root.status, 3);
