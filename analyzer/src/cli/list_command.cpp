@@ -36,8 +36,7 @@ class ListCommand final : public Command {
         auto& out = fitted(invocation.out(), answer_);
         const auto facts = query::dump_facts(*dump, dump_);
         if (!query.group_by.empty()) {
-            const auto render = answer_.json ? render::row_groups_json : render::row_groups_text;
-            render(out, list, facts, spec_.texts, spec_.sort);
+            render::row_groups(out, list, facts, spec_.texts, spec_.sort, answer_.json);
             return Outcome{};
         }
         const auto render = answer_.json ? render::rows_json : render::rows_text;

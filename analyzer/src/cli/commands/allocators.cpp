@@ -62,12 +62,12 @@ class AllocatorsCommand final : public Command {
         auto& out = fitted(invocation.out(), answer_);
         auto& list = found.carriers ? *found.carriers : found.lines;
         if (!query_.rows.group_by.empty()) {
-            const auto render = answer_.json ? render::row_groups_json : render::row_groups_text;
-            render(out, list, facts,
-                   {.schema = "beamdump.groups/1",
-                    .member = found.carriers ? "carriers" : "allocators",
-                    .things = found.carriers ? "carriers" : "allocators"},
-                   found.carriers ? query::kCarrierSort : query::kAllocatorSort);
+            render::row_groups(out, list, facts,
+                               {.schema = "beamdump.groups/1",
+                                .member = found.carriers ? "carriers" : "allocators",
+                                .things = found.carriers ? "carriers" : "allocators"},
+                               found.carriers ? query::kCarrierSort : query::kAllocatorSort,
+                               answer_.json);
             return Outcome{};
         }
         const auto render = answer_.json ? render::allocators_json : render::allocators_text;

@@ -96,9 +96,9 @@ class EtsCommand final : public Command {
 
     void show_groups(render::Output& out, query::RowList& list, const query::DumpFacts& facts,
                      std::string_view things, std::string_view default_sort) const {
-        const auto render = answer_.json ? render::row_groups_json : render::row_groups_text;
-        render(out, list, facts, {.schema = "beamdump.ets/1", .member = "ets", .things = things},
-               default_sort);
+        render::row_groups(out, list, facts,
+                           {.schema = "beamdump.ets/1", .member = "ets", .things = things},
+                           default_sort, answer_.json);
     }
 
     Result<Outcome> rows(Invocation& invocation, Dump& dump) {

@@ -70,10 +70,10 @@ class ModulesCommand final : public Command {
     void show(render::Output& out, query::ModuleList& answer, const query::DumpFacts& facts,
               bool groups) const {
         if (groups) {
-            const auto render = answer_.json ? render::row_groups_json : render::row_groups_text;
-            render(out, answer.list, facts,
-                   {.schema = "beamdump.groups/1", .member = "modules", .things = "modules"},
-                   query::kModuleSort);
+            render::row_groups(
+                out, answer.list, facts,
+                {.schema = "beamdump.groups/1", .member = "modules", .things = "modules"},
+                query::kModuleSort, answer_.json);
             return;
         }
         const auto render = answer_.json ? render::modules_json : render::modules_text;

@@ -122,8 +122,6 @@ void row_table_text(Output& output, query::RowList& list, const RowListExtras& e
     print_rest(output, rows.size(), list.matching());
 }
 
-}  // namespace
-
 void row_groups_text(Output& output, query::RowList& list, const query::DumpFacts& facts,
                      const RowListTexts& texts, std::string_view default_sort) {
     print_layout_notice(output, facts.layout);
@@ -190,6 +188,14 @@ void row_groups_json(Output& output, query::RowList& list, const query::DumpFact
             json.end_object();
         });
     json.finish();
+}
+
+}  // namespace
+
+void row_groups(Output& output, query::RowList& list, const query::DumpFacts& facts,
+                const RowListTexts& texts, std::string_view default_sort, bool json) {
+    const auto render = json ? row_groups_json : row_groups_text;
+    render(output, list, facts, texts, default_sort);
 }
 
 void rows_text(Output& output, query::RowList& list, const query::DumpFacts& facts,

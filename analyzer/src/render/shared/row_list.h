@@ -43,10 +43,8 @@ void row_array_json(JsonWriter& json, query::RowList& list, const RowListTexts& 
                     const RowListExtras& extras = {});
 void row_members_json(JsonWriter& json, std::span<const query::Column> columns,
                       const query::Row& row);
-/// Groups of rows, where the list has been asked for some. Takes them.
-void row_groups_text(Output& output, query::RowList& list, const query::DumpFacts& facts,
-                     const RowListTexts& texts, std::string_view default_sort);
-void row_groups_json(Output& output, query::RowList& list, const query::DumpFacts& facts,
-                     const RowListTexts& texts, std::string_view default_sort);
+/// Groups of rows, where the list has been asked for some, as text or as JSON. Takes them.
+void row_groups(Output& output, query::RowList& list, const query::DumpFacts& facts,
+                const RowListTexts& texts, std::string_view default_sort, bool json);
 
 }  // namespace beamdump::render
