@@ -31,7 +31,7 @@ std::optional<T> load(std::span<const std::byte> bytes, std::size_t offset = 0) 
     return value;
 }
 
-/// The same; the caller has checked that the bytes are enough.
+/// The value at `offset`; the caller has checked that the bytes are enough.
 template <typename T>
 T load_known(std::span<const std::byte> bytes, std::size_t offset = 0) {
     static_assert(std::is_trivially_copyable_v<T>);

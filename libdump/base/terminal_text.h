@@ -13,8 +13,8 @@ bool is_terminal_control(char32_t character);
 /// are not UTF-8 are escaped, as \x1B up to U+007F and for bytes, as \u202E beyond.
 std::string one_line(std::string_view text);
 
-/// The same for multi-line text in pieces: line ends and tabs stay, and a character split between
-/// pieces is completed by the next piece.
+/// Makes multi-line text in pieces fit for a terminal: line ends and tabs stay, and a character
+/// split between pieces is completed by the next piece.
 class TerminalText {
   public:
     /// Appends all complete characters.

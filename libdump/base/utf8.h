@@ -26,7 +26,7 @@ std::string_view after_rest(std::string& rest, std::string_view piece, std::stri
 /// Text as UTF-8: invalid bytes are taken as Latin-1.
 std::string valid_utf8(std::string_view text);
 
-/// The same for text in pieces: a character split between pieces is completed by the next piece.
+/// Text in pieces as UTF-8: a character split between pieces is completed by the next piece.
 class Utf8Pieces {
   public:
     /// Appends all complete characters.

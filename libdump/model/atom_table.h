@@ -23,7 +23,7 @@ class AtomTable {
     /// An atom's name in UTF-8; nullopt if the dump lacks it. Read errors go to Faults.
     std::optional<std::string> text(std::uint32_t index);
 
-    /// The same, with read errors returned.
+    /// An atom's name, with read errors returned.
     Result<std::optional<std::string>> find(std::uint32_t index);
 
     /// The index of the atom with that name. Reads pages from the first on until it is found.

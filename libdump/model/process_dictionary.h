@@ -18,7 +18,7 @@ Result<std::uint64_t> walk_dictionary(
     const std::function<bool(std::uint64_t key, std::uint64_t value)>& visit,
     const std::function<bool(std::uint64_t word)>& lost = {});
 
-/// The same, to the end.
+/// Walks the dictionary to its end.
 Result<std::uint64_t> visit_dictionary(
     ProcessContext& context, const ProcessRun& run, const TagScheme& scheme,
     const std::function<void(std::uint64_t key, std::uint64_t value)>& visit);

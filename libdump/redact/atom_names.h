@@ -25,7 +25,7 @@ class AtomNames {
 
     /// Names of modules and functions remain.
     void is_code(std::uint32_t index);
-    /// The same by text, for a module of a crash dump.
+    /// Names of modules remain by their text, of a crash dump.
     void is_code(std::string_view text) { code_texts_.emplace(text); }
     [[nodiscard]] bool has_code(std::string_view text) const { return code_texts_.contains(text); }
 

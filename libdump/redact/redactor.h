@@ -37,7 +37,8 @@ class Redactor final : public RecordFilter {
     void node_scheme(format::TermScheme id);
     /// An atom that names a module or a function. To be said before the atoms' texts.
     void code_atom(std::uint32_t index);
-    /// The same by text: a module that a crash dump names in a section. To be said before those.
+    /// The text of an atom that names a module in a section of a crash dump. To be said before
+    /// those.
     void code_text(std::string_view text);
     [[nodiscard]] bool has_code_text(std::string_view text) const;
 

@@ -14,9 +14,9 @@ namespace beamdump {
 /// An atom with letters of other scripts than Latin, Greek and Cyrillic is quoted, also where
 /// Elixir's tables of Unicode identifiers would not quote it.
 std::string elixir_atom(std::string_view name);
-/// The same before a value: `ok:` (Macro.inspect_atom(:key, ...)).
+/// An atom before a value: `ok:` (Macro.inspect_atom(:key, ...)).
 std::string elixir_key(std::string_view name);
-/// The same as a function's name behind a module (Macro.inspect_atom(:remote_call, ...)).
+/// An atom as a function's name behind a module (Macro.inspect_atom(:remote_call, ...)).
 std::string elixir_function(std::string_view name);
 
 /// A name in double quotes, its characters escaped.

@@ -23,9 +23,9 @@ class ExternalOrder {
     /// atoms, malformed terms, or `budget` (items and bytes, reduced by those read) used up.
     std::optional<int> compare(std::uint64_t left, std::uint64_t right, std::uint64_t& budget);
 
-    /// The same, except that terms that are atoms compare by their index in the atom table. Atoms
-    /// not in the table come last, by position: the VM would add them in that order when it decodes
-    /// the term.
+    /// Compares two terms as compare() does, except that terms that are atoms compare by their
+    /// index in the atom table. Atoms not in the table come last, by position: the VM would add
+    /// them in that order when it decodes the term.
     std::optional<int> compare_keys(std::uint64_t left, std::uint64_t right, std::uint64_t& budget);
 
   private:

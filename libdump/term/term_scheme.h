@@ -86,7 +86,7 @@ struct TagScheme {
     TermStyle style = {};  ///< how its terms are printed
 };
 
-/// The same tags for the VM's own text, as what is not shown to the user needs it.
+/// The scheme's tags for the VM's own text, as what is not shown to the user needs it.
 inline TagScheme without_style(TagScheme scheme) {
     scheme.style = {};
     return scheme;

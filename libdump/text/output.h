@@ -32,7 +32,7 @@ class Output {
 
     /// Writes text; on a terminal, terminal controls are escaped (TerminalText).
     void write(std::string_view text);
-    /// The same for one character: JSON is written by character.
+    /// Writes one character: JSON is written by character.
     void write(char character) {
         if (terminal_ != false || error_) {
             write(std::string_view(&character, 1));

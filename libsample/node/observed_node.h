@@ -52,7 +52,7 @@ class ObservedNode {
     [[nodiscard]] std::optional<beam::CodeMfa> function_named(const std::string& text) const;
     /// The text of an atom as the VM prints it; nothing if it cannot be read.
     std::optional<std::string> atom(std::uint32_t index);
-    /// The same, unquoted.
+    /// The text of an atom, unquoted; nothing if it cannot be read.
     std::optional<std::string> atom_name(std::uint32_t index);
     /// The index of the atom with this name, if the node has it. Reads the whole table.
     Result<std::optional<std::uint32_t>> find_atom(std::string_view name);

@@ -21,7 +21,7 @@ class Prefetched {
     /// Replaces the contents by `parts`, read with as few calls as possible. A part that cannot be
     /// read completely is skipped. Memory: the sum of the parts.
     Result<void> read(MemorySource& source, std::span<const AddressRange> parts);
-    /// The same, beside the present contents.
+    /// Adds parts to the present contents.
     Result<void> add(MemorySource& source, std::span<const AddressRange> parts);
     /// Replaces the contents by what was read through PrefetchedMemory since the last repeat(), as
     /// it is now, and takes note of what is read from now on. For a caller that reads the same

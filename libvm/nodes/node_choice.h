@@ -20,7 +20,7 @@ using NameOf = std::function<Result<std::string>(pid_t)>;
 Result<pid_t> choose_node(std::string_view wanted, const std::vector<pid_t>& vms,
                           const NameOf& name_of);
 
-/// The same among the processes that run here (running_vms()). Stops nothing.
+/// Chooses the node among the processes that run here (running_vms()). Stops nothing.
 Result<pid_t> find_node(std::string_view wanted, const beam::LocateOptions& how);
 
 /// Whether NODE of a command line can mean several nodes: a pattern with `*` or `?`.

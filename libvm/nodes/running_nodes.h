@@ -29,7 +29,7 @@ std::optional<pid_t> parent_of_vm(pid_t pid);
 /// The name of a node, from its VM's memory (erts_this_node, erl_node_tables.c). Stops nothing.
 Result<std::string> node_name(pid_t pid, const beam::LocateOptions& how);
 
-/// The same of a VM that is located.
+/// The name of the node of a VM that is located.
 Result<std::string> node_name(beam::Vm& vm);
 
 }  // namespace beamdump::nodes

@@ -30,7 +30,7 @@ struct Ended {
 /// The whole program: `arguments` without its name, the answer to `out`, everything else to `err`.
 Ended run_to_end(const std::vector<std::string>& arguments, render::Output& out,
                  render::Output& err);
-/// The same; returns the status only.
+/// Runs the whole program as run_to_end() does, and returns the status only.
 ExitStatus run(const std::vector<std::string>& arguments, render::Output& out, render::Output& err);
 
 }  // namespace beamdump::cli

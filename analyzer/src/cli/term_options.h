@@ -22,7 +22,8 @@ class TermOptions {
 
     /// Sets the style of a dump's terms. Says what of the .beam files could not be used.
     Result<void> apply(Invocation& invocation, Dump& dump);
-    /// The same for an answer that must be in Erlang's syntax; kUsage if another was asked for.
+    /// Sets the style for an answer that must be in Erlang's syntax; kUsage if another was asked
+    /// for.
     Result<void> apply_erlang(Dump& dump, std::string_view why) const;
 
   private:

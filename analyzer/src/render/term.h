@@ -21,7 +21,7 @@ struct TermFormat {
 
 /// The term, its sizes and parts; or its text laid out in lines. Says whether the text was cut.
 Result<bool> term_text(Output& output, query::TermReading& reading, const TermFormat& format);
-/// The same with both: the text on one line.
+/// The term, its sizes and parts, and its text on one line.
 Result<bool> term_json(Output& output, query::TermReading& reading, const TermFormat& format);
 
 }  // namespace beamdump::render

@@ -64,7 +64,7 @@ class CrashDump {
     static Result<CrashDump> open(const std::filesystem::path& path, const Progress& progress,
                                   const HeaderSeen& header_seen = {},
                                   const InputLimits& limits = {});
-    /// The same of an open text, and of the budget that it was opened with.
+    /// Opens a text that is open already, with the budget that it was opened with.
     static Result<CrashDump> open(TextSource text, std::unique_ptr<Budget> budget,
                                   const Progress& progress, const HeaderSeen& header_seen = {});
 

@@ -17,7 +17,7 @@ class FileSource {
     /// Regular files only: a dump is read from both ends.
     static Result<FileSource> open(const std::filesystem::path& path);
 
-    /// The same file for another thread, with a count of its own.
+    /// This file for another thread, with a count of its own.
     [[nodiscard]] Result<FileSource> duplicate() const;
 
     /// Reads all of `into` or fails: kTruncated if the file ends before.

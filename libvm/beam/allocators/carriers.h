@@ -26,7 +26,7 @@ struct CarrierPlace {
 /// happens, and another try helps. Reads: one a carrier.
 Result<std::vector<CarrierPlace>> read_carriers(Vm& vm, std::span<const AllocatorState> instances);
 
-/// The same carrier as it is now. kImplausible where it is another one.
+/// Reads a carrier again, as it is now. kImplausible where it is another one.
 Result<CarrierPlace> read_again(Vm& vm, const CarrierPlace& carrier);
 
 }  // namespace beamdump::beam

@@ -65,7 +65,7 @@ class ProcessReader {
     /// id does not match `slot`. A process with inconsistent bounds is returned as void. `yielded`:
     /// it runs, but its structure was completed by YieldState.
     Result<ProcessView> decode(IdSlot slot, std::span<const std::byte> bytes, bool yielded = false);
-    /// The same into a view whose memory is used again; its content after an error is that of no
+    /// Decodes into a view whose memory is used again; its content after an error is that of no
     /// process.
     Result<void> decode(IdSlot slot, std::span<const std::byte> bytes, bool yielded,
                         ProcessView& into);

@@ -29,7 +29,7 @@ class ProcessProof {
 
     /// Non-owning. `source` must not be cached.
     static Result<ProcessProof> open(const Layout& layout, memory::MemorySource& source);
-    /// The same with other fields, to test what a missing one lets through.
+    /// A proof with other fields, to test what a missing one lets through.
     static Result<ProcessProof> open(const Layout& layout, memory::MemorySource& source,
                                      std::vector<Field> watched);
 
@@ -39,7 +39,7 @@ class ProcessProof {
     Result<void> read(std::span<const Address> processes, std::span<ProcessReading> into) {
         return read(*source_, processes, into);
     }
-    /// The same from another source of the same memory, not cached either.
+    /// Reads from another source of the same memory, not cached either.
     Result<void> read(memory::MemorySource& source, std::span<const Address> processes,
                       std::span<ProcessReading> into);
 

@@ -32,7 +32,7 @@ using TakePage = std::function<Result<void>(const Page&)>;
 
 /// All fun entries (erl_fun.c) as pages of at most `most`, one at a time: there may be many.
 Result<void> read_fun_entries(Vm& vm, std::size_t most, const TakePage<records::FunEntries>& take);
-/// The same, held together.
+/// All fun entries, held together.
 Result<std::vector<records::FunEntries>> read_fun_entries(Vm& vm, std::size_t most);
 
 /// All node entries (erl_node_tables.c), the node itself among them.

@@ -111,8 +111,8 @@ class Vm {
     }
     /// Drops cached memory, so that later reads see the current contents.
     void forget();
-    /// The same, and reads together what was read after the last reread() and before a forget().
-    /// kTargetDied.
+    /// Drops cached memory, and reads together what was read after the last reread() and before a
+    /// forget(). kTargetDied.
     Result<void> reread();
 
     /// Drops cached memory, and reads mappings and the active code index again.

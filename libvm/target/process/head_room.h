@@ -49,8 +49,8 @@ class HeadRoom {
     /// Finds the cgroups. Those that are not mounted here are unknown and left out. `root` is where
     /// /proc and the cgroups are looked up: "/" but in tests. kTargetDied, kNotFound.
     static Result<HeadRoom> of(pid_t pid, const std::filesystem::path& root = "/");
-    /// The same for a caller that reads it again and again: its files stay open in `kept`, and what
-    /// does not change is not read again.
+    /// Finds the cgroups for a caller that reads again and again: its files stay open in `kept`,
+    /// and what does not change is not read again.
     static Result<HeadRoom> kept(pid_t pid, std::shared_ptr<KeptFiles> kept,
                                  const std::filesystem::path& root = "/");
 

@@ -7,7 +7,8 @@ namespace beamdump::target {
 /// allowed nothing changes. Whether it is real-time priority. Makes system calls only.
 bool raise_priority();
 
-/// The same as long as this lives: for the short time in which a node waits for this thread.
+/// Raises the priority as long as this lives: for the short time in which a node waits for this
+/// thread.
 class RaisedPriority {
   public:
     RaisedPriority();

@@ -49,7 +49,7 @@ class StopTracker {
 
     /// Calls `action` between two stops; none begins during it.
     void between(const std::function<void()>& action);
-    /// The same, but does nothing during a stop.
+    /// Calls `action` unless a stop is under way; none begins during it.
     void if_free(const std::function<void()>& action);
 
   private:

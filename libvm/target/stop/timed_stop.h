@@ -39,7 +39,7 @@ class TimedStop {
     /// Errors as ThreadStop::stop; nothing is stopped or traced any more then.
     static Result<TimedStop> begin(pid_t pid, TimedStopTerms terms = {});
 
-    /// The same, at the third attempt at the latest where a busy machine is all that keeps the
+    /// Begins a stop, at the third attempt at the latest where a busy machine is all that keeps the
     /// threads from standing in time, and if `longest` leaves time for it. The later attempts do
     /// not settle: threads that are resumed for it may take long. `again`, if any, is called before
     /// each of these.

@@ -31,7 +31,7 @@ class StacksText {
     void tell_idle();
 };
 
-/// The same as JSON (schemas/json/sampler/stacks.schema.json).
+/// Stacks as JSON (schemas/json/sampler/stacks.schema.json).
 class StacksJson {
   public:
     explicit StacksJson(Output& output);

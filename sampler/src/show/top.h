@@ -22,7 +22,7 @@ std::vector<std::string> top_head(const TopReport& report);
 
 /// A refresh as lines.
 void top_text(Output& output, const TopReport& report);
-/// The same as one line of JSON (schemas/json/sampler/top.schema.json).
+/// A refresh as one line of JSON (schemas/json/sampler/top.schema.json).
 void top_json(Output& output, const TopReport& report);
 
 }  // namespace beamdump::sampler

@@ -27,7 +27,7 @@ class MessagePrinter {
 
     /// The first `max_bytes` of a message's text (0: all of it). Fails if the dump is inconsistent.
     Result<TermText> text(const records::Message& entry, std::size_t max_bytes);
-    /// The same in pieces, for drain_in_pieces(); the entry must live until then.
+    /// A message's text in pieces, for drain_in_pieces(); the entry must live until then.
     Result<TermText> text_in_pieces(const records::Message& entry, std::size_t max_bytes);
 
     /// Placeholders in all texts so far.

@@ -63,8 +63,8 @@ std::string function_text(Dump& dump, const FunctionName& function);
 
 /// An atom as Erlang prints it.
 std::string atom_text(Dump& dump, std::uint32_t index);
-/// The same of an atom in a process's terms: of a crash dump, the atom table lacks those of lines
-/// that are read when their words are asked for.
+/// An atom in a process's terms, as Erlang prints it: of a crash dump, the atom table lacks those
+/// of lines that are read when their words are asked for.
 std::string atom_text(TermContext& context, std::uint32_t index);
 
 /// A status as process_info names it; nullopt for an unknown one.

@@ -91,7 +91,7 @@ std::vector<Column> exported_columns(std::span<const Column> columns);
 /// A cell as JSON has it, of which filters find parts: a number in decimal, true or false; empty
 /// where it is absent.
 std::string cell_text(const Cell& cell);
-/// The same, with addresses in hexadecimal digits.
+/// A cell as JSON has it, with addresses in hexadecimal digits.
 std::string cell_text(const Column& column, const Cell& cell);
 
 /// The address that such a text is: 0x and hexadecimal digits.

@@ -23,7 +23,7 @@ template <typename Thing>
 struct Field {
     Column column;
     Cell (*get)(const Thing& thing) = nullptr;
-    /// The same without a copy; null for what is computed.
+    /// What `get` gives, without a copy; null for what is computed.
     CellView (*view)(const Thing& thing) = nullptr;
     /// Null for what is computed. An absent cell leaves the thing as it is.
     void (*set)(Thing& thing, const Cell& cell) = nullptr;

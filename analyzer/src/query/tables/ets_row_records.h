@@ -32,8 +32,8 @@ Result<std::unique_ptr<EtsRowRecord>> open_ets_rows(Dump& dump, std::uint64_t of
 Result<bool> visit_ets_rows(Dump& dump, const EtsRowRecord& record,
                             const std::function<bool(EtsRowPlace place)>& visit);
 
-/// The same of the rows at these places in a record, which ascend. Packs without any of them are
-/// not read.
+/// Tells the rows at these places in a record, which ascend, as visit_ets_rows() does. Packs
+/// without any of them are not read.
 Result<bool> visit_ets_rows_at(Dump& dump, const EtsRowRecord& record,
                                std::span<const std::uint64_t> places,
                                const std::function<bool(EtsRowPlace place)>& visit);

@@ -70,8 +70,8 @@ class EtsRowListing {
     using Look = std::function<bool(Reader& reader, const TagScheme& scheme, std::uint64_t row,
                                     std::uint64_t words)>;
     Result<void> each_tuple(const Look& look);
-    /// The same of rows evenly spread over the captured ones, at most `rows` of them. Reads only
-    /// the packs of rows that have one of these.
+    /// Tells rows evenly spread over the captured ones, at most `rows` of them. Reads only the
+    /// packs of rows that have one of these.
     Result<void> each_sampled(std::uint64_t rows, const Look& look);
 
     /// Shows the rows in order.

@@ -52,7 +52,7 @@ TermText drain_text(Printer& printer, std::size_t max_bytes) {
     return result;
 }
 
-/// The same of a text that may be long: `text` has no more than kHeldText bytes, `more` gives what
+/// Drains a text that may be long: `text` has no more than kHeldText bytes, `more` gives what
 /// follows. The printer must outlive that, and print nothing else before.
 template <typename Printer>
 TermText drain_in_pieces(Printer& printer, std::size_t max_bytes) {

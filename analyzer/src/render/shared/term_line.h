@@ -12,7 +12,7 @@ namespace beamdump::render {
 /// A term's text on one line of a terminal; "..." follows where it was truncated.
 std::string term_line(const query::TermText& term);
 
-/// The same as a table cell, after a prefix. The term must live until the table is printed.
+/// A term's text as a table cell, after a prefix. The term must live until the table is printed.
 Table::Cell term_cell(const query::TermText& term, std::string_view prefix = {});
 
 /// Writes it in any length.

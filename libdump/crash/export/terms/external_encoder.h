@@ -33,7 +33,7 @@ class ExternalEncoder {
     /// The term with its version byte, valid until the next call. nullopt if a part of it is not in
     /// the dump or invalid, or if it is too large.
     std::optional<std::span<const std::uint8_t>> encode(std::uint64_t word);
-    /// The same for an atom.
+    /// An atom with its version byte, as encode() gives it.
     std::optional<std::span<const std::uint8_t>> encode_atom(std::uint64_t index);
 
   private:

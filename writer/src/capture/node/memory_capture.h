@@ -14,7 +14,7 @@ namespace beamdump::capture {
 
 /// Bytes that are copied, about, to read the free blocks of a node's carriers: some 15 ms at most.
 inline constexpr std::uint64_t kFreeBlockBytes = std::uint64_t{32} << 20U;
-/// The same while the node is stopped: some 1 ms.
+/// Bytes that are copied for it while the node is stopped: some 1 ms.
 inline constexpr std::uint64_t kFreeBlockBytesInAStop = std::uint64_t{2} << 20U;
 
 /// Writes carriers with what they count, and reads the free blocks of those with several blocks: of

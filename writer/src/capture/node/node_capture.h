@@ -29,7 +29,7 @@ struct LayoutDoubts {
     std::vector<std::string> inferred_from;      ///< "otp-27"
     std::vector<std::string> left_out;           ///< parts of which nothing is read
 
-    /// The same in words, if there is anything to say.
+    /// What is not known, in words, if there is anything to say.
     [[nodiscard]] std::optional<std::string> sentence(const std::string& release,
                                                       const beam::Layout& layout) const;
 };
