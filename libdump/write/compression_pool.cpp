@@ -48,6 +48,9 @@ Result<std::unique_ptr<CompressionPool>> CompressionPool::create(const Options& 
         }
     } catch (const std::system_error&) {
         // Continue with the started threads; without any, submit() compresses.
+        while (pool->compressors_.size() > std::max<std::size_t>(pool->threads_.size(), 1)) {
+            pool->compressors_.pop_back();
+        }
     }
     return pool;
 }

@@ -1,5 +1,6 @@
 #include <libdump/base/return_if_error.h>
 #include <libvm/beam/activity/timers.h>
+#include <libvm/beam/layout/term_bits.h>
 #include <libvm/beam/vm/steady_read.h>
 
 #include <fmt/format.h>
