@@ -10,6 +10,13 @@
 #include <system_error>
 
 namespace beamdump {
+namespace {
+
+std::chrono::nanoseconds now() {
+    return std::chrono::steady_clock::now().time_since_epoch();
+}
+
+}  // namespace
 
 CompressionPool::CompressionPool(const Options& options, ByteSink& sink, SeekTableBuilder& table)
     : sink_(sink), table_(table), buffers_(options.buffers), slots_(options.buffers) {
@@ -41,6 +48,9 @@ Result<std::unique_ptr<CompressionPool>> CompressionPool::create(const Options& 
         }
     } catch (const std::system_error&) {
         // Continue with the started threads; without any, submit() compresses.
+        while (pool->compressors_.size() > std::max<std::size_t>(pool->threads_.size(), 1)) {
+            pool->compressors_.pop_back();
+        }
     }
     return pool;
 }
@@ -57,7 +67,7 @@ Result<FrameBuffer*> CompressionPool::acquire() {
     std::unique_lock lock(mutex_);
     const auto ready = [&] { return error_ || !free_.empty(); };
     if (!ready()) {
-        waiting_since_ = std::chrono::steady_clock::now().time_since_epoch().count();
+        waiting_since_ = now().count();
         progress_.wait(lock, ready);
         waiting_since_ = 0;
     }
@@ -92,10 +102,11 @@ Result<void> CompressionPool::drain() {
 }
 
 std::chrono::nanoseconds CompressionPool::waiting() const {
-    const auto since = waiting_since_.load();
-    return since == 0 ? std::chrono::nanoseconds(0)
-                      : std::chrono::steady_clock::now().time_since_epoch() -
-                            std::chrono::nanoseconds(since);
+    const auto waiting = waiting_since_.load();
+    const auto writing = writing_since_.load();
+    return waiting == 0 || writing == 0
+               ? std::chrono::nanoseconds(0)
+               : now() - std::chrono::nanoseconds(std::max(waiting, writing));
 }
 
 std::uint64_t CompressionPool::written_bytes() const {
@@ -135,7 +146,9 @@ void CompressionPool::write_in_order(std::unique_lock<std::mutex>& lock) {
         FrameBuffer* frame = slot_of(next_sequence_).frame;
         if (!error_) {
             lock.unlock();
+            writing_since_ = now().count();
             const auto written = write(*frame);
+            writing_since_ = 0;
             lock.lock();
             if (written) {
                 written_bytes_ += frame->compressed_bytes;

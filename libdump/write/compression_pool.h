@@ -48,7 +48,8 @@ class CompressionPool {
     /// Waits until all submitted frames are written.
     Result<void> drain();
 
-    /// How long acquire() has been waiting; 0: it is not waiting. From any thread.
+    /// How long acquire() has been waiting for a write to the sink; 0: it is not waiting, or for
+    /// compression only. From any thread.
     [[nodiscard]] std::chrono::nanoseconds waiting() const;
 
     /// Compressed bytes written to the sink so far.
@@ -73,6 +74,8 @@ class CompressionPool {
     SeekTableBuilder& table_;
     /// Of the steady clock; 0: nobody waits for a buffer.
     std::atomic<std::chrono::nanoseconds::rep> waiting_since_ = 0;
+    /// The same of a write to the sink; 0: none is under way.
+    std::atomic<std::chrono::nanoseconds::rep> writing_since_ = 0;
     std::vector<FrameBuffer> buffers_;
     std::vector<FrameCompressor> compressors_;
 

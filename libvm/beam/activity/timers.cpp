@@ -1,5 +1,6 @@
 #include <libdump/base/return_if_error.h>
 #include <libvm/beam/activity/timers.h>
+#include <libvm/beam/layout/term_bits.h>
 #include <libvm/beam/vm/steady_read.h>
 
 #include <fmt/format.h>
@@ -19,9 +20,12 @@ constexpr std::uint32_t kReferenceNumbers = 3;  // erl_term.h: ERTS_REF_NUMBERS
 constexpr std::size_t kMaxTimerBytes = 256;
 constexpr std::uint64_t kMaxMessageWords = 1ULL << 40U;
 
-constexpr std::uint32_t kAtOnce = UINT32_MAX;      // time.c, ERTS_TW_SLOT_AT_ONCE
-constexpr std::uint32_t kMaxTimerWheels = 1024;    // erl_vm.h: ERTS_MAX_NO_OF_SCHEDULERS
-constexpr std::size_t kMaxTreeDepth = 128;         // a red-black tree of 2^63 nodes is less deep
+constexpr std::uint32_t kAtOnce = UINT32_MAX;    // time.c, ERTS_TW_SLOT_AT_ONCE
+constexpr std::uint32_t kMaxTimerWheels = 1024;  // erl_vm.h: ERTS_MAX_NO_OF_SCHEDULERS
+constexpr std::size_t kMaxTreeDepth = 128;       // a red-black tree of 2^63 nodes is less deep
+/// A list of a wheel may grow as fast as it is read: so many more timers than the wheel counted,
+/// and as many again as it counted, are read of a running node at most.
+constexpr std::uint64_t kMoreThanCountedTimers = 4096;
 constexpr std::uint64_t kMaxTimers = 1ULL << 28U;  // of a scheduler; 17 GiB of the node's memory
 
 Error implausible(std::string text) {
@@ -218,6 +222,7 @@ struct TimerReader::Walk {
     std::uint32_t number = 0;
     records::TimerWheel wheel;
     std::uint64_t met = 0;  ///< of the wheel or the tree, of all kinds
+    std::uint64_t most_met = kMaxTimers;
     std::uint64_t internal = 0, cancelled = 0, lost = 0;
     std::string why;
     std::size_t most = 0;
@@ -317,6 +322,7 @@ Result<void> TimerReader::scheduler(Walk& walk, Address data) {
     ASSIGN_OR_RETURN(const auto service, memory.word(data + service_.offset));
     RETURN_IF_ERROR(wheel(walk, wheel_at));
     walk.wheel.set_wheel_timers(std::exchange(walk.met, 0));
+    walk.most_met = kMaxTimers;
     ASSIGN_OR_RETURN(const auto root, memory.word(service + tree_.offset));
     RETURN_IF_ERROR(tree(walk, root));
     walk.wheel.set_tree_timers(walk.met);
@@ -342,7 +348,10 @@ Result<void> TimerReader::wheel(Walk& walk, Address wheel) {
     ASSIGN_OR_RETURN(const auto slots, read_words(memory, wheel + slots_.offset, slots_.bytes / 8));
     walk.wheel.set_position(std::bit_cast<std::int64_t>(position));
     walk.wheel.set_counted(counted);
-    for (std::size_t at = 0; at < slots.size(); ++at) {
+    if (moving_) {
+        walk.most_met = 2 * std::min(counted, kMaxTimers) + kMoreThanCountedTimers;
+    }
+    for (std::size_t at = 0; at < slots.size() && walk.met < walk.most_met; ++at) {
         if (slots[at] != 0) {
             const auto slot = at == 0 ? kAtOnce : static_cast<std::uint32_t>(at - 1);
             RETURN_IF_ERROR(ring(walk, {.place = TimerPlace::kWheel,
@@ -424,6 +433,13 @@ Result<void> TimerReader::ring(Walk& walk, const Ring& ring) {
                                         "timer at {:#x}: expected one after {:#x}, the last of a "
                                         "list of scheduler {}, found one after {:#x}",
                                         first, last, walk.number, first_prev)));
+        }
+        if (walk.met >= walk.most_met) {
+            return lose(walk,
+                        implausible(fmt::format(
+                            "the timers of scheduler {} are set faster than they are read: {} "
+                            "were counted, and after {} the rest is left out",
+                            walk.number, walk.wheel.counted(), walk.met)));
         }
         before = std::move(*read);
         at = before->next;

@@ -212,6 +212,9 @@ bool Collectors::is_half_moved(Address object, const target::ThreadRegisters& th
 
 bool Collectors::is_between_stores(const target::ThreadRegisters& thread,
                                    const Collected& collected, std::vector<MendedWord>& mended) {
+    if (thread.in_system_call) {
+        return false;
+    }
     // A register may have been advanced to the next word, or behind a cell, before the stores.
     constexpr std::array<std::uint64_t, 3> kAdvanced = {0, 8, 16};
     return std::ranges::any_of(thread.general, [&](std::uint64_t value) {
@@ -227,7 +230,7 @@ std::vector<pid_t> Collectors::between_stores(std::span<const target::ThreadRegi
     std::vector<MendedWord> mended;
     const auto collected = this->collected();
     for (const auto& thread : threads) {
-        if (!thread.in_system_call && std::ranges::any_of(collected, [&](const Collected& one) {
+        if (std::ranges::any_of(collected, [&](const Collected& one) {
                 return is_between_stores(thread, one, mended);
             })) {
             found.push_back(thread.thread);

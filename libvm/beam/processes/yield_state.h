@@ -24,8 +24,21 @@ class YieldState {
     [[nodiscard]] bool at_yield_point(const target::ThreadRegisters& thread,
                                       memory::MemorySource& memory) const;
 
+    /// Where a process would go on, with what, if it had yielded.
+    struct State {
+        Address code_mfa = 0;  ///< of the function whose arguments are known; 0: of none
+        std::uint64_t arity = 0;
+        Address instruction = 0;
+        Address heap_top = 0;
+        Address stack_top = 0;
+        Address arguments = 0;
+        std::int64_t reductions_left = 0;
+    };
+
     /// Replaces the known states by those of `threads`.
     void record(std::span<const target::ThreadRegisters> threads, memory::MemorySource& memory);
+    /// Adds a state that is known otherwise.
+    void know(Address process, const State& state) { known_.insert_or_assign(process, state); }
     void forget() { known_.clear(); }
 
     /// If the state of the process at that address is known: writes into the copy of its structure
@@ -34,15 +47,6 @@ class YieldState {
     [[nodiscard]] bool apply(Address process, std::span<std::byte> structure) const;
 
   private:
-    struct State {
-        Address code_mfa = 0;
-        std::uint64_t arity = 0;
-        Address instruction = 0;
-        Address heap_top = 0;
-        Address stack_top = 0;
-        Address arguments = 0;
-        std::int64_t reductions_left = 0;
-    };
     [[nodiscard]] std::optional<State> state_of(const target::ThreadRegisters& thread,
                                                 memory::MemorySource& memory) const;
 

@@ -25,24 +25,24 @@ bool is_scheduler(pid_t thread) {
     return std::getline(file, name) && is_scheduler_name(name);
 }
 
-/// The threads of a stop that are at work. Each round of settling costs the node time: only threads
+/// The threads of a stop. Each round of settling costs the node time: only threads
 /// that ran on are read again.
-class ThreadsAtWork {
+class StoppedThreads {
   public:
-    explicit ThreadsAtWork(const ThreadStop& stop) : stop_(stop) {}
+    explicit StoppedThreads(const ThreadStop& stop) : stop_(stop) {}
 
     /// Whether one of them is elsewhere than it was.
     bool read(std::span<const pid_t> threads) {
         bool moved = false;
         for (const auto thread : threads) {
-            const auto before = at_work_.find(thread);
+            const auto before = registers_.find(thread);
             const auto now = registers_of(thread);
-            moved = moved || !now || before == at_work_.end() || before->second.rip != now->rip ||
+            moved = moved || !now || before == registers_.end() || before->second.rip != now->rip ||
                     before->second.general != now->general;
             if (now) {
-                at_work_.insert_or_assign(thread, *now);
+                registers_.insert_or_assign(thread, *now);
             } else {
-                at_work_.erase(thread);
+                registers_.erase(thread);
             }
         }
         return moved;
@@ -51,8 +51,8 @@ class ThreadsAtWork {
     /// Schedulers whose state is not certain.
     std::vector<pid_t> uncertain(const Settling& settling) {
         std::vector<pid_t> found;
-        for (const auto& [thread, registers] : at_work_) {
-            if (!settling.certain(registers) && runs_erlang(thread)) {
+        for (const auto& [thread, registers] : registers_) {
+            if (!registers.in_system_call && !settling.certain(registers) && runs_erlang(thread)) {
                 found.push_back(thread);
             }
         }
@@ -60,22 +60,21 @@ class ThreadsAtWork {
     }
 
     [[nodiscard]] std::vector<ThreadRegisters> registers() const {
-        const auto values = std::views::values(at_work_);
+        const auto values = std::views::values(registers_);
         return {values.begin(), values.end()};
     }
 
   private:
-    /// Nothing if it waits in a system call, handles a signal, or has been killed.
+    /// Nothing if it handles a signal or has been killed.
     [[nodiscard]] std::optional<ThreadRegisters> registers_of(pid_t thread) const {
         if (!stop_.at_rest(thread)) {
             return std::nullopt;
         }
         const auto read = read_registers(thread);
         auto registers = read ? std::optional(thread_registers(thread, *read)) : std::nullopt;
-        if (!registers || registers->in_system_call) {
-            return std::nullopt;
+        if (registers && !registers->in_system_call) {
+            registers->vectors = read_vectors(thread).value_or(registers->vectors);
         }
-        registers->vectors = read_vectors(thread).value_or(registers->vectors);
         return registers;
     }
 
@@ -88,7 +87,7 @@ class ThreadsAtWork {
     }
 
     const ThreadStop& stop_;
-    std::map<pid_t, ThreadRegisters> at_work_;
+    std::map<pid_t, ThreadRegisters> registers_;
     std::map<pid_t, bool> schedulers_;
 };
 
@@ -107,7 +106,7 @@ bool is_scheduler_name(std::string_view name) {
 
 Result<std::vector<ThreadRegisters>> settle(ThreadStop& stop, const Settling& settling) {
     const auto end = clock_ns(CLOCK_MONOTONIC) + settling.longest.count();
-    ThreadsAtWork threads(stop);
+    StoppedThreads threads(stop);
     threads.read(stop.threads());
     auto moment = kShortestMoment;
     bool ran = false;

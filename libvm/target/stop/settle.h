@@ -16,7 +16,8 @@ struct Settling {
     /// Whether the state of the process that a thread runs is certain there. Called on the thread
     /// that stopped them.
     std::function<bool(const ThreadRegisters&)> certain;
-    /// Other threads, of those at work, that should not stay where they are; empty: none.
+    /// Other threads, of those that are not in a system call, that should not stay where they are;
+    /// empty: none.
     std::function<std::vector<pid_t>(std::span<const ThreadRegisters>)> restless = {};
     /// How long uncertain ones are let run on and stopped again, in all.
     std::chrono::nanoseconds longest;
@@ -24,8 +25,7 @@ struct Settling {
 
 /// Lets the schedulers among the stopped threads run on, each a few microseconds at a time and as
 /// long as it is not where `certain` holds nor in a system call, then those that are `restless`,
-/// and stops them again. Gives the registers of all that are not in a system call. Errors as
-/// ThreadStop::stop().
+/// and stops them again. Gives the registers of all. Errors as ThreadStop::stop().
 Result<std::vector<ThreadRegisters>> settle(ThreadStop& stop, const Settling& settling);
 
 /// Whether a thread of that name runs Erlang code: "1_scheduler" (OTP 25), "erts_sched_1" (from 26

@@ -110,7 +110,7 @@ class StoppedNode {
     }
 
   private:
-    /// `registers`: null of a thread in a system call. Nothing: it could not be read.
+    /// `registers`: null where they are not known. Nothing: it could not be read.
     std::optional<ThreadImage> image_of(pid_t thread, const target::ThreadRegisters* registers) {
         auto& target = node_.vm().target();
         if (registers == nullptr) {

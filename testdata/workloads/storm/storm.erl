@@ -7,15 +7,16 @@
 %%
 %% BEAMDUMP_STORM="KIND ITEMS PROCESSES" starts them with the node; tell(<<"start KIND ITEMS PROCESSES">>)
 %% later. The processes are registered as storm_KIND_1 and so on. BEAMDUMP_STORM_NIF names the
-%% library for the kind dirty_nif, without ".so".
+%% library for the kinds dirty_nif and nif, without ".so".
 -module(storm).
--export([start/1, tell/1, raise/5, woken/5, wake/1, refill/2, hold/2, keep/1]).
+-export([start/1, tell/1, raise/5, woken/5, wake/1, refill/2, hold/2, hold_here/2, keep/1]).
 
 -import(storm_items, [item/2, element/1]).
 
 -define(NIF_MILLISECONDS, 300).
 -define(RENEWED, 1000).
 -define(APPENDED, 16).
+-define(HASHED, 5_000_000).
 
 start(_Scale) ->
     Owner = self(),
@@ -134,7 +135,24 @@ kind(hibernate, Items, Rounds, Owner) ->
 kind(dirty_nif, Items, Rounds, Owner) ->
     State = list_of(Items),
     ready(Owner),
-    dirty(State, Rounds).
+    dirty(State, Rounds);
+kind(nif, Items, Rounds, Owner) ->
+    State = list_of(Items),
+    ready(Owner),
+    native(State, Rounds);
+kind(compare, Items, Rounds, Owner) ->
+    State = list_of(Items),
+    ready(Owner),
+    compare(State, list_of(Items), Rounds);
+kind(tuple, Items, Rounds, Owner) ->
+    State = list_of(Items),
+    ready(Owner),
+    convert(State, Rounds);
+kind(md5, Items, Rounds, Owner) ->
+    State = list_of(Items),
+    Bytes = binary:copy(<<"storm">>, ?HASHED div 5),
+    ready(Owner),
+    hash(State, Bytes, Rounds).
 
 map_of(Items) -> maps:from_list([{I, item(I, 1)} || I <- lists:seq(1, Items)]).
 
@@ -258,3 +276,31 @@ dirty(List, Rounds) ->
     dirty([Item || Item <- List], Rounds).
 
 hold(_List, _Milliseconds) -> erlang:nif_error(not_loaded).
+
+%% The same on a normal scheduler.
+native(List, Rounds) ->
+    {_Walked, Made} = ?MODULE:hold_here(List, ?NIF_MILLISECONDS),
+    ?MODULE:keep(Made),
+    round_done(Rounds),
+    native([Item || Item <- List], Rounds).
+
+hold_here(_List, _Milliseconds) -> erlang:nif_error(not_loaded).
+
+%% Native code to which the compiled code passes neither its stack nor its heap, and which never yields.
+compare(List, Other, Rounds) ->
+    ?MODULE:keep(List =:= Other),
+    round_done(Rounds),
+    compare(Other, List, Rounds).
+
+%% BIFs that never yield and make terms of megabytes.
+convert(List, Rounds) ->
+    Tuple = list_to_tuple(List),
+    ?MODULE:keep(List),
+    round_done(Rounds),
+    convert(tuple_to_list(Tuple), Rounds).
+
+hash(State, Bytes, Rounds) ->
+    ?MODULE:keep(erlang:md5(Bytes)),
+    ?MODULE:keep(State),
+    round_done(Rounds),
+    hash(State, Bytes, Rounds).

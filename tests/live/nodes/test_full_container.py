@@ -1,5 +1,6 @@
 """A node and a capture in one memory cgroup of which little is left, as with `docker exec`: the
-capture completes in what is left, or ends with a sentence; the node lives in any case.
+capture completes in what is left, or ends with a sentence; the node lives in any case. And a node at
+97% of its limit that is captured from outside.
 
 BEAMDUMP_CAPTURES: how often each (2; soak: 20)."""
 
@@ -21,6 +22,7 @@ from support.release import of_release
 CAPTURES = int(os.environ.get("BEAMDUMP_CAPTURES", "2"))
 READY_SECONDS = 120
 MOST_MIB = 12
+FULL = 0.97
 STATIC = PROGRAMS.parent / "static" / "beamdump-capture"
 
 
@@ -53,11 +55,12 @@ class FullContainer(unittest.TestCase):
         self.node = Node(int(ready.read_text()), directory, contextlib.ExitStack())
         self.node.wait_until_quiet()
 
-    def run_with(self, mebibytes, program, *options):
+    def run_with(self, mebibytes, program, *options, inside=True):
         """A run with so much left, and the most that was used beyond what the node had."""
         before = self.cgroup.leave(mebibytes)
         ended = subprocess.run([program, *options, str(self.node.pid)], stdin=subprocess.DEVNULL,
-                               capture_output=True, text=True, preexec_fn=self.cgroup.join)
+                               capture_output=True, text=True,
+                               preexec_fn=self.cgroup.join if inside else None)
         peak = self.cgroup.number("memory.max_usage_in_bytes") - before
         self.assertIsNone(self.process.poll(), f"the node was killed; {ended.stderr}")
         self.assertEqual(self.node.ask("ping"), "pong")
@@ -79,6 +82,30 @@ class FullContainer(unittest.TestCase):
                         self.assertLess(peak, MOST_MIB + 1)
                 print(f"{program.parent.name}, {left} MiB left: peaks of "
                       f"{', '.join(f'{peak:.1f}' for peak in peaks)} MiB", flush=True)
+
+    def test_from_outside(self):
+        """Nothing of the capture counts for the container but a twin, which is refused where there is
+        no room for it."""
+        dump = self.scratch / "node.beamdump"
+        for mode in "live", "auto", "freeze", "snapshot":
+            peaks, refused = [], 0
+            for number in range(CAPTURES):
+                with self.subTest(mode=mode, number=number):
+                    left = self.cgroup.number("memory.usage_in_bytes") / MIB * (1 / FULL - 1)
+                    ended, peak = self.run_with(left, CAPTURE, "--force", "--mode", mode, "-o", dump,
+                                                inside=False)
+                    peaks.append(peak)
+                    if mode == "snapshot" and ended.returncode == 1:
+                        self.assertRegex(ended.stderr, r"MiB")
+                        refused += 1
+                        continue
+                    self.assertIn(ended.returncode, (0, 3), ended.stderr)
+                    self.assertNotIn("one thread and level 1", ended.stderr)
+                    self.has_the_cgroup(dump)
+                    processes = tools.analyze_json("processes", dump, "--limit", "0")["processes"]
+                    self.assertEqual([process for process in processes if "void_reason" in process], [])
+            print(f"{mode} from outside at {FULL:.0%}: {len(peaks) - refused} of {len(peaks)} complete, "
+                  f"{refused} refused; at most {max(peaks):.1f} MiB beyond the node's", flush=True)
 
     def has_the_cgroup(self, dump):
         """What the kernel counts for the container is in the dump."""

@@ -112,6 +112,7 @@ Result<void> process(Dump& dump, const std::string& pid, std::uint64_t items) {
     member(line, "pid", pid);
     member(line, "name", *facts.registered_name);
     member(line, "void_reason", facts.void_reason.value_or(""));
+    member(line, "void_detail", (*opened)->run.end.detail());
     member(line, "status", facts.status.value_or(""));
     member(line, "current_function", facts.current_function.value_or(""));
     member(line, "total_heap_words", facts.total_heap_words.value_or(0));

@@ -1,5 +1,6 @@
 #include "support/dump_builder.h"
 #include "support/memory_file.h"
+#include "support/memory_sink.h"
 
 #include <libdump/read/dump_reader.h>
 
@@ -276,6 +277,42 @@ TEST(DumpWriter, FillsNoMoreThanItsBuffers) {
     caller.join();
     EXPECT_EQ(frames_filled, 40U);
     EXPECT_LE(buffers.size(), kBuffers);
+}
+
+TEST(DumpWriter, WaitingForCompressionIsNotWaitingForTheSink) {
+    using std::chrono::nanoseconds;
+    using std::chrono::steady_clock;
+    constexpr std::uint64_t kWords = std::uint64_t{1} << 17U;
+    auto writer =
+        DumpWriter::create(std::make_unique<MemorySink>(std::make_shared<SinkContent>()),
+                           {.level = 19, .threads = 1, .frame_bytes = 1U << 18U, .buffers = 2});
+    ASSERT_TRUE(writer) << writer.error().message;
+    std::atomic<bool> done = false;
+    nanoseconds longest{0};
+    std::jthread watching([&] {
+        while (!done) {
+            longest = std::max(longest, writer->waiting());
+            std::this_thread::sleep_for(std::chrono::microseconds(100));
+        }
+    });
+    // Each of its frames takes long to compress, and no time to write.
+    std::uint64_t state = 1;
+    nanoseconds most{0};
+    auto before = steady_clock::now();
+    const auto fill = [&](std::uint64_t, std::span<std::byte> bytes) -> Result<std::uint64_t> {
+        const auto now = steady_clock::now();
+        most = std::max<nanoseconds>(most, now - before);
+        for (auto& byte : bytes) {
+            state = state * 6364136223846793005U + 1442695040888963407U;
+            byte = static_cast<std::byte>("abcdefgh"[state >> 61U]);
+        }
+        before = steady_clock::now();
+        return bytes.size() / 8;
+    };
+    EXPECT_TRUE(writer->append_region(region(kWords), fill));
+    done = true;
+    watching.join();
+    EXPECT_LT(longest, most / 2) << most.count() << " ns were waited for a buffer";
 }
 
 TEST(DumpWriter, DroppedWithoutFinishLeavesAnOpenableDump) {

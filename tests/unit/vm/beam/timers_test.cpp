@@ -234,6 +234,32 @@ TEST_P(Timers, AListThatEmptiesMeanwhileLosesNothing) {
     EXPECT_EQ(read(false).left.lost, 1U);
 }
 
+TEST_P(Timers, AListThatGrowsAsFastAsItIsReadEnds) {
+    std::vector<Address> timers = {for_worker(), for_worker()};
+    put(3, timers);
+    // Whenever the last one is read, another one is set.
+    constexpr std::size_t kMost = 20'000;
+    node.vm.memory.before_read([&](memory::AddressRange range) {
+        const auto last = timers.back();
+        if (range.begin <= last && last < range.end && timers.size() < kMost) {
+            timers.push_back(for_worker());
+            const auto first = in_wheel(timers.front());
+            in_wheel(timers.back())
+                .set("timeout_pos", 1003)
+                .set("arg", timers.back())
+                .set("slot", 3)
+                .set("next", first.address())
+                .set("prev", in_wheel(last).address());
+            in_wheel(last).set("next", in_wheel(timers.back()).address());
+            in_wheel(timers.front()).set("prev", in_wheel(timers.back()).address());
+        }
+    });
+    const auto found = read(true);
+    EXPECT_LT(found.timers.size(), kMost / 2);
+    EXPECT_EQ(found.left.lost, 1U);
+    EXPECT_THAT(found.left.why, HasSubstr("are set faster than they are read"));
+}
+
 TEST_P(Timers, ATreeWithALoopEnds) {
     const auto all = tree();
     in_tree(all[2]).set("tree.right", all[0]).set("tree.left", all[2]);

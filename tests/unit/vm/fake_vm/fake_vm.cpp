@@ -75,7 +75,8 @@ std::unique_ptr<target::Target> FakeVm::open(Symbols symbols) {
         mapping.range = arena->range();
         mapping.readable = true;
         mapping.writable = arena == &data || arena == &heap;
-        mapping.executable = arena == &code;
+        mapping.executable = arena == &code || arena == &read_only;
+        mapping.path = arena == &read_only ? "/usr/lib/erlang/beam.smp" : "";
         present.push_back(arena->range());
         if (about.absent && arena->range().contains(about.absent->begin)) {
             present.back().end = about.absent->begin;

@@ -24,7 +24,8 @@ class NodeStopperTest : public OnStandardNode {
     NodeStopper stopper(std::chrono::milliseconds patience) {
         return NodeStopper(
             {*vm, writer, nullptr, [](const std::string&) {}, [] { return false; }, patience},
-            beam::YieldState::open(layout).value(), beam::Collectors::open(*vm).value());
+            beam::YieldState::open(layout).value(), beam::NativeCalls::open(*vm, {}).value(),
+            beam::Collectors::open(*vm).value());
     }
     std::uint64_t reads_of_waiting(NodeStopper& stopper) {
         const auto before = node.vm.memory.stats().reads;

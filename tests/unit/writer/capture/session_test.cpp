@@ -1,5 +1,6 @@
 #include "capture/modes/at_rest.h"
 #include "capture/modes/live.h"
+#include "capture/modes/process_retrier.h"
 #include "captured.h"
 #include "fake_vm/each_layout.h"
 #include "fake_vm/fake_queue.h"
@@ -161,6 +162,24 @@ TEST_P(SessionTest, SaysWhereCookiesAreUnknown) {
     ASSERT_TRUE(capture_at_rest(again.session(), LeftOver::kListed, nullptr));
     EXPECT_THAT(again.session().finish()->warnings,
                 Contains(HasSubstr("references no table of its own")));
+}
+
+TEST_P(SessionTest, AProcessIsVoidForTheReasonOfItsLastTry) {
+    // It collects while it is listed; it was something else that kept it from being captured.
+    node.init.structure().set("state", node.vm.constant("state_gc"));
+    FakeCapture capture(node.vm);
+    ASSERT_TRUE(capture.begin());
+    ASSERT_TRUE(capture.session().node_facts(records::MEMORY_SOURCE_CORE, Session::never));
+    auto retrier = ProcessRetrier::open(capture.session()).value();
+    std::array pending = {Pending{{node.init.slot(), node.init.address()},
+                                  4,
+                                  records::VOID_REASON_LIMIT,
+                                  "the stop ended before"}};
+    ASSERT_TRUE(retrier.list(pending));
+    ASSERT_TRUE(capture.session().finish());
+    const auto end = Captured(capture.content()).end_of(owner(node.init)).value();
+    EXPECT_EQ(end.void_reason(), records::VOID_REASON_LIMIT);
+    EXPECT_EQ(end.detail(), "the stop ended before");
 }
 
 TEST_P(SessionTest, LeavesOutWhatIsNotWanted) {

@@ -21,9 +21,11 @@ constexpr int kStopsToWaitFor = 3;
 
 }  // namespace
 
-NodeStopper::NodeStopper(Parts parts, beam::YieldState yield_state, beam::Collectors collectors)
+NodeStopper::NodeStopper(Parts parts, beam::YieldState yield_state, beam::NativeCalls native_calls,
+                         beam::Collectors collectors)
     : parts_(std::move(parts)),
       yield_state_(std::move(yield_state)),
+      native_calls_(std::move(native_calls)),
       collectors_(std::move(collectors)),
       patience_left_(parts_.patience) {
     // No quota of processor time applies to a thread with real-time priority.
@@ -34,7 +36,8 @@ NodeStopper::NodeStopper(Parts parts, beam::YieldState yield_state, beam::Collec
 
 target::Settling NodeStopper::settling(std::chrono::nanoseconds longest) {
     return {[this](const target::ThreadRegisters& thread) {
-                return yield_state_.at_yield_point(thread, parts_.vm.target().memory());
+                return yield_state_.at_yield_point(thread, parts_.vm.target().memory()) ||
+                       native_calls_.stays_in_call(thread);
             },
             [this](std::span<const target::ThreadRegisters> threads) {
                 return collectors_.between_stores(threads);
@@ -44,6 +47,9 @@ target::Settling NodeStopper::settling(std::chrono::nanoseconds longest) {
 
 void NodeStopper::threads_stopped(std::span<const target::ThreadRegisters> threads) {
     yield_state_.record(threads, parts_.vm.target().memory());
+    for (const auto& [process, state] : native_calls_.states(threads)) {
+        yield_state_.know(process, state);
+    }
     collectors_.record(threads);
 }
 

@@ -2,6 +2,7 @@
 
 #include <libdump/write/dump_writer.h>
 #include <libvm/beam/collections/collectors.h>
+#include <libvm/beam/native/native_calls.h>
 #include <libvm/beam/processes/yield_state.h>
 #include <libvm/target/process/cgroups.h>
 #include <libvm/target/stop/timed_stop.h>
@@ -71,7 +72,8 @@ class NodeStopper {
         /// How long good moments are waited for, in all.
         std::chrono::nanoseconds patience;
     };
-    NodeStopper(Parts parts, beam::YieldState yield_state, beam::Collectors collectors);
+    NodeStopper(Parts parts, beam::YieldState yield_state, beam::NativeCalls native_calls,
+                beam::Collectors collectors);
 
     /// How to bring running processes to a yield point in a stop: schedulers are resumed briefly,
     /// for at most `longest` in total; a millisecond is a dozen tries.
@@ -96,6 +98,7 @@ class NodeStopper {
     void threads_stopped(std::span<const target::ThreadRegisters> threads);
     void threads_resumed() {
         yield_state_.forget();
+        native_calls_.forget();
         collectors_.forget();
     }
 
@@ -112,6 +115,7 @@ class NodeStopper {
 
     Parts parts_;
     beam::YieldState yield_state_;
+    beam::NativeCalls native_calls_;
     beam::Collectors collectors_;
     std::chrono::nanoseconds patience_left_;
     target::StopTracker own_stops_;

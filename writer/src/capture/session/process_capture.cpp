@@ -21,6 +21,14 @@ bool is_about_the_process(const Error& error) {
            error.code == ErrorCode::kChanged;
 }
 
+/// Whether the reason of a request, that of the last try, tells more than what the process is doing
+/// when it is listed: it goes on meanwhile.
+bool tells_more(const Try& request, const beam::ProcessView& process) {
+    return request.skip_reason != records::VOID_REASON_LEFT_OUT &&
+           process.void_reason != records::VOID_REASON_EXITING &&
+           process.void_reason != records::VOID_REASON_IMPLAUSIBLE;
+}
+
 }  // namespace
 
 Result<ProcessCapture> ProcessCapture::open(Parts parts) {
@@ -84,7 +92,8 @@ Result<TryOutcome> ProcessCapture::capture(const Try& request) {
     }
     RETURN_IF_ERROR(find_collection(request, *process));
     const bool held = process->void_reason == records::VOID_REASON_NONE;
-    if (held && request.skip_reason != records::VOID_REASON_NONE) {
+    if (request.skip_reason != records::VOID_REASON_NONE &&
+        (held || tells_more(request, *process))) {
         process->void_reason = request.skip_reason;
     }
     if (!request.skip_detail.empty() && process->void_reason == request.skip_reason) {

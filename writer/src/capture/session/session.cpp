@@ -8,6 +8,8 @@
 #include <libdump/base/return_if_error.h>
 #include <libdump/redact/redactor.h>
 #include <libdump/write/record_limits.h>
+#include <libvm/beam/search/image_search.h>
+#include <libvm/beam/search/jit_list.h>
 #include <libvm/beam/tables/modules.h>
 #include <libvm/beam/tables/node_tables.h>
 #include <libvm/beam/vm/vm.h>
@@ -83,12 +85,29 @@ void add_stops(const std::vector<target::StopCost>& stops, records::CaptureCost&
     }
 }
 
+/// Where the JIT's code calls native code, for stops; none is known of an emulator whose code
+/// cannot be found.
+Result<beam::NativeCalls> native_calls_of(beam::Vm& vm, const CaptureOptions& options) {
+    std::vector<beam::JitRange> fragments;
+    if (vm.facts().jit && !options.core && options.mode != records::CAPTURE_MODE_LIVE) {
+        ASSIGN_OR_RETURN(const auto search, beam::ImageSearch::read(vm.target()));
+        const auto jit = beam::find_jit_self(vm, search);
+        if (!jit && jit.error().code == ErrorCode::kTargetDied) {
+            return std::unexpected(jit.error());
+        }
+        for (const auto& module : jit ? jit->modules : std::vector<beam::JitModule>()) {
+            fragments.insert(fragments.end(), module.ranges.begin(), module.ranges.end());
+        }
+    }
+    return beam::NativeCalls::open(vm, fragments);
+}
+
 }  // namespace
 
 Session::Session(const CaptureOptions& options, std::unique_ptr<beam::Vm> vm, Choice choice,
                  DumpWriter writer, ProgressListener& listener, const std::atomic<bool>& cancelled,
                  format::TermScheme scheme, beam::YieldState yield_state,
-                 beam::Collectors collectors)
+                 beam::NativeCalls native_calls, beam::Collectors collectors)
     : options_(options),
       vm_(std::move(vm)),
       choice_(std::move(choice)),
@@ -97,7 +116,7 @@ Session::Session(const CaptureOptions& options, std::unique_ptr<beam::Vm> vm, Ch
       cancelled_(cancelled),
       stopper_({*vm_, writer_, options.stops, [this](std::string text) { warn(std::move(text)); },
                 [this] { return cancelled_ || out_of_time(); }, options.patience},
-               std::move(yield_state), std::move(collectors)),
+               std::move(yield_state), std::move(native_calls), std::move(collectors)),
       copier_(writer_, vm_->bulk(),
               vm_->target().has_swapped_pages() ? &vm_->target().pages() : nullptr, scheme,
               cookies_.cookies().texts(), vm_->sizes().list_blocks),
@@ -113,10 +132,12 @@ Result<std::unique_ptr<Session>> Session::begin(const CaptureOptions& options,
                                                 const std::atomic<bool>& cancelled) {
     ASSIGN_OR_RETURN(auto scheme, vm->layout().constant("term_scheme"));
     ASSIGN_OR_RETURN(auto yield_state, beam::YieldState::open(vm->layout()));
+    ASSIGN_OR_RETURN(auto native_calls, native_calls_of(*vm, options));
     ASSIGN_OR_RETURN(auto collectors, beam::Collectors::open(*vm));
-    std::unique_ptr<Session> session(new Session(
-        options, std::move(vm), std::move(choice), std::move(writer), listener, cancelled,
-        static_cast<format::TermScheme>(scheme), std::move(yield_state), std::move(collectors)));
+    std::unique_ptr<Session> session(
+        new Session(options, std::move(vm), std::move(choice), std::move(writer), listener,
+                    cancelled, static_cast<format::TermScheme>(scheme), std::move(yield_state),
+                    std::move(native_calls), std::move(collectors)));
     auto& self = *session;
     note_memory(*self.vm_, options.redactor.get());
     RETURN_IF_ERROR(self.node_.capture_record(

@@ -102,7 +102,8 @@ class Session {
   private:
     Session(const CaptureOptions& options, std::unique_ptr<beam::Vm> vm, Choice choice,
             DumpWriter writer, ProgressListener& listener, const std::atomic<bool>& cancelled,
-            format::TermScheme scheme, beam::YieldState yield_state, beam::Collectors collectors);
+            format::TermScheme scheme, beam::YieldState yield_state, beam::NativeCalls native_calls,
+            beam::Collectors collectors);
     Result<std::unique_ptr<beam::CodeLookup>> find_code(const beam::Moving& moving);
     Result<void> literals(BinaryStore& binaries);
     Result<void> persistent_terms(BinaryStore& binaries, const beam::Moving& moving);

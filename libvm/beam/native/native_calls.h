@@ -1,0 +1,87 @@
+#pragma once
+
+#include <libvm/beam/layout/struct_view.h>
+#include <libvm/beam/layout/structs.h>
+#include <libvm/beam/processes/yield_state.h>
+#include <libvm/beam/search/jit_list.h>
+
+#include <map>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace beamdump::beam {
+
+/// Processes that run in native code which compiled code called by one of the fragments that save
+/// the process's stack and heap top before (jit/x86/instr_bif.cpp, beam_asm_global.cpp; OTP 25 to
+/// 29): a BIF, a NIF, or the beginning of a collection. All frames are complete there and the
+/// arguments are known; what the call has made so far is referred to by nothing but its own C
+/// stack. So the process is as it was right before the call. Memory stands still.
+class NativeCalls {
+  public:
+    /// `fragments`: the JIT's own code; without those of the calls (the interpreter, frame
+    /// pointers) or where the layout has no schedulers, no call is known.
+    static Result<NativeCalls> open(Vm& vm, std::span<const JitRange> fragments);
+
+    /// Whether a stopped thread stays in such a call: it has run on several times meanwhile, so
+    /// that it is not in one of the few instructions in which the call begins, ends, or changes
+    /// the process.
+    bool stays_in_call(const target::ThreadRegisters& thread);
+
+    /// The states of the processes whose thread stays in such a call, or waits in a system call of
+    /// a NIF, which changes nothing of its process.
+    [[nodiscard]] std::vector<std::pair<Address, YieldState::State>> states(
+        std::span<const target::ThreadRegisters> threads) const;
+
+    /// The threads were let go.
+    void forget() { seen_.clear(); }
+
+  private:
+    enum class Kind : std::uint8_t { kLightBif, kBif, kNif, kCollection };
+    struct Fragment {
+        Kind kind = Kind::kBif;
+        Address returns_to = 0;  ///< of the call into native code
+        /// Where the BIF or NIF returns to in the native function that calls it, which also
+        /// collects afterwards; 0: it is called directly.
+        Address inner = 0;
+        std::uint64_t arguments = 0;  ///< from the scheduler's registers to its x registers
+    };
+    struct Scheduler {
+        Address data = 0;
+        Address registers = 0;
+    };
+    struct Call {
+        Kind kind = Kind::kBif;
+        Address process = 0;
+        Address returns_to = 0;
+        YieldState::State state;
+    };
+    struct Seen {
+        Call call;
+        target::ThreadRegisters registers;  ///< when the thread was last elsewhere
+        int runs = 0;                       ///< of the thread since
+    };
+
+    NativeCalls(Vm& vm, AtomWords atoms, LayoutNames& names);
+    [[nodiscard]] std::optional<Fragment> fragment(const JitRange& range, Kind kind) const;
+    [[nodiscard]] static bool same(const Call& one, const Call& other);
+    [[nodiscard]] std::optional<Call> call_of(const target::ThreadRegisters& thread) const;
+    [[nodiscard]] bool is_native(Address instruction) const;
+    [[nodiscard]] const Scheduler* scheduler_of(const target::ThreadRegisters& thread) const;
+    [[nodiscard]] std::optional<std::uint64_t> arity_of(Address mfa) const;
+    [[nodiscard]] std::optional<std::uint64_t> live_before(Address place) const;
+    [[nodiscard]] bool complete(const Fragment& fragment, const Scheduler& scheduler,
+                                const StructView& process, YieldState::State& state) const;
+
+    Vm* vm_;
+    AtomWords atoms_;
+    MfaFields mfa_;
+    Field htop_, stop_, i_, current_, arity_, fcalls_, export_mfa_;
+    std::optional<Field> current_process_;
+    std::vector<Fragment> fragments_;
+    std::vector<Scheduler> schedulers_;
+    std::map<pid_t, Seen> seen_;
+};
+
+}  // namespace beamdump::beam

@@ -1,0 +1,230 @@
+#include "fake_vm/each_layout.h"
+
+#include <libvm/beam/native/native_calls.h>
+
+#include <gmock/gmock.h>
+
+namespace beamdump::beam {
+namespace {
+
+using namespace beamdump::test;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+constexpr pid_t kThread = 88;
+constexpr std::uint64_t kArity = 2;
+/// lea rsp, [rbx - 0x40]
+constexpr std::uint64_t kArguments = 0x40;
+
+/// A process in native code, a normal scheduler that has it, and the code of the JIT's fragments as
+/// they call native code.
+class NativeCallsTest : public OnStandardNode {
+  protected:
+    NativeCallsTest() {
+        const Address stack = node.vm.heap.place(8192);
+        registers = stack + 4096;
+        const auto scheduler =
+            node.vm.at("ErtsSchedulerData", node.vm.located()->tables().schedulers);
+        node.vm.memory.put(scheduler.address(), registers);
+        node.vm.at("ErtsSchedulerData", scheduler.address())
+            .set("current_process", process().address());
+        const auto stop = static_cast<int>(stop_field().offset);
+        const Address pointer = node.vm.code.place_words({0});
+        callee = node.vm.read_only.place(256);
+        put(callee, {0x53, 0xff, 0xd1, 0xc3});
+        node.vm.memory.put(pointer, callee);
+        light = add("global::call_light_bif_shared",
+                    {0x48, 0x8d, 0x63, 0xc0, 0xff, 0xd0, 0x49, 0x8b, 0x65, stop});
+        bif = add_indirect("global::call_bif_shared", pointer, stop);
+        nif = add_indirect("global::call_nif_shared", pointer, stop);
+        collection = add("global::garbage_collect", {0x48, 0x8d, 0x63, 0xc0, 0xff, 0x15, 0, 0, 0, 0,
+                                                     0x49, 0x29, 0xc6, 0x49, 0x8b, 0x65, stop});
+        process().structure().set("state", node.vm.constant("state_running")).set("fcalls", 77);
+    }
+
+    FakeProcess& process() { return node.init; }
+    Field stop_field() {
+        LayoutNames names(layout);
+        return names.field("Process", "stop");
+    }
+    void put(Address at, const std::vector<int>& bytes) {
+        for (std::size_t index = 0; index < bytes.size(); ++index) {
+            node.vm.memory.put(at + index, static_cast<std::uint8_t>(bytes[index]));
+        }
+    }
+    Address add(const std::string& name, const std::vector<int>& bytes) {
+        const auto begin = node.vm.code.place(64);
+        put(begin, bytes);
+        fragments.push_back({name, begin, begin + 64});
+        return begin;
+    }
+    Address add_indirect(const std::string& name, Address pointer, int stop) {
+        const auto begin =
+            add(name, {0x48, 0x8d, 0x63, 0xc0, 0xff, 0x15, 0, 0, 0, 0, 0x49, 0x8b, 0x65, stop});
+        node.vm.memory.put(begin + 6, static_cast<std::int32_t>(pointer - (begin + 10)));
+        return begin;
+    }
+    /// The thread's stack in a call that returns to `returns_to`.
+    void calls(Address returns_to) { node.vm.memory.put(registers - 8, returns_to); }
+
+    target::ThreadRegisters thread(std::uint64_t moment) const {
+        target::ThreadRegisters thread{.thread = kThread, .rip = callee, .rsp = registers - 256};
+        thread.general[0] = moment;
+        return thread;
+    }
+    /// What is known of it after it has run on a few times.
+    std::vector<std::pair<Address, YieldState::State>> known() {
+        auto calls = NativeCalls::open(fresh(), fragments).value();
+        for (std::uint64_t moment = 0; moment < 8; ++moment) {
+            calls.stays_in_call(thread(moment));
+        }
+        const std::array threads = {thread(8)};
+        return calls.states(threads);
+    }
+    void expect(const YieldState::State& state, Address mfa, std::uint64_t arity, Address place,
+                Address stack) {
+        EXPECT_EQ(state.code_mfa, mfa);
+        EXPECT_EQ(state.arity, arity);
+        EXPECT_EQ(state.instruction, place);
+        EXPECT_EQ(state.stack_top, stack);
+        EXPECT_EQ(state.heap_top, process().structure().get("htop"));
+        EXPECT_EQ(state.arguments, registers + kArguments);
+        EXPECT_EQ(state.reductions_left, 77);
+    }
+    /// It calls a BIF of an export entry from `place`.
+    Address call_light_bif(Address place) {
+        const auto exported = node.vm.add_export(node.code, "long", kArity);
+        process().push(place + 32);
+        node.vm.memory.put(registers + 8, place);
+        node.vm.memory.put(registers + 16, exported);
+        calls(light + 6);
+        return node.vm.at("Export", exported).at("info.mfa");
+    }
+
+    std::vector<JitRange> fragments;
+    Address registers = 0, callee = 0, light = 0, bif = 0, nif = 0, collection = 0;
+};
+
+TEST_P(NativeCallsTest, BeforeABifAllIsKnown) {
+    const auto top = process().structure().get("stop");
+    const auto place = node.code.functions.front();
+    const auto mfa = call_light_bif(place);
+    const auto states = known();
+    ASSERT_THAT(states, SizeIs(1));
+    EXPECT_EQ(states[0].first, process().address());
+    // As if it had not been called: its return address is not on the stack.
+    expect(states[0].second, mfa, kArity, place, top);
+}
+
+TEST_P(NativeCallsTest, AnotherCallSiteIsNotTheBifs) {
+    call_light_bif(node.code.functions.front());
+    node.vm.memory.put(registers + 8, node.code.functions.front() - 256);
+    EXPECT_THAT(known(), IsEmpty());
+}
+
+TEST_P(NativeCallsTest, ABifThatCollectsAfterwardsHasNoArguments) {
+    const auto mfa = node.vm.at("Export", node.vm.add_export(node.code, "heavy", kArity));
+    const auto code = node.vm.code.place(64);
+    for (std::size_t word = 0; word < 3; ++word) {
+        node.vm.memory.put(code + word * 8,
+                           node.vm.memory.word(mfa.at("info.mfa") + word * 8).value());
+    }
+    process().structure().set("current", code).set("arity", kArity).set("i", code + 24);
+    const auto top = process().structure().get("stop");
+    calls(bif + 10);
+    EXPECT_THAT(known(), IsEmpty());  // it is not in the BIF itself
+    node.vm.memory.put(registers - 48, callee + 3);
+    const auto states = known();
+    ASSERT_THAT(states, SizeIs(1));
+    expect(states[0].second, code, kArity, code + 24, top);
+    // It has set where to go on.
+    process().structure().set("arity", kArity + 1);
+    EXPECT_THAT(known(), IsEmpty());
+}
+
+TEST_P(NativeCallsTest, ANifHasTheArgumentsOfItsFunction) {
+    const auto mfa =
+        node.vm.at("Export", node.vm.add_export(node.code, "native", kArity)).at("info.mfa");
+    process().structure().set("current", mfa);
+    calls(nif + 10);
+    node.vm.memory.put(registers - 48, callee + 3);
+    const auto states = known();
+    ASSERT_THAT(states, SizeIs(1));
+    expect(states[0].second, mfa, kArity, mfa + 24, process().structure().get("stop"));
+}
+
+TEST_P(NativeCallsTest, AThreadThatWaitsIsKnownInANifOnly) {
+    auto waiting = thread(0);
+    waiting.in_system_call = true;
+    const std::array threads = {waiting};
+    call_light_bif(node.code.functions.front());
+    EXPECT_THAT(NativeCalls::open(fresh(), fragments).value().states(threads), IsEmpty());
+    const auto exported = node.vm.add_export(node.code, "sleeping", kArity);
+    process().structure().set("current", node.vm.at("Export", exported).at("info.mfa"));
+    calls(nif + 10);
+    node.vm.memory.put(registers - 48, callee + 3);
+    EXPECT_THAT(NativeCalls::open(fresh(), fragments).value().states(threads), SizeIs(1));
+}
+
+TEST_P(NativeCallsTest, BeforeACollectionTheLiveRegistersAreInTheCode) {
+    const auto top = process().structure().get("stop");
+    const auto code = node.vm.code.place(64);
+    const auto place = code + 32;
+    process().structure().set("i", place);
+    process().push(place);
+    calls(collection + 10);
+    EXPECT_THAT(known(), IsEmpty());  // no code tells their number
+    put(place - 12, {0xb9, 3, 0, 0, 0, 0x0f, 0x1f, 0xe8, 1, 2, 3, 4});
+    auto states = known();
+    ASSERT_THAT(states, SizeIs(1));
+    expect(states[0].second, 0, 3, place, top);
+    put(place - 12, {0x90, 0x90, 0x90, 0x90, 0x31, 0xc9, 0xff, 0x15, 1, 2, 3, 4});
+    states = known();
+    ASSERT_THAT(states, SizeIs(1));
+    EXPECT_EQ(states[0].second.arity, 0);
+}
+
+TEST_P(NativeCallsTest, OnlyACallThatLastsIsKnown) {
+    call_light_bif(node.code.functions.front());
+    auto calls = NativeCalls::open(fresh(), fragments).value();
+    // It has not run on.
+    for (int look = 0; look < 20; ++look) {
+        EXPECT_FALSE(calls.stays_in_call(thread(1)));
+    }
+    // It calls the same BIF again and again.
+    for (std::uint64_t call = 0; call < 20; ++call) {
+        process().structure().set("fcalls", 100 - call);
+        EXPECT_FALSE(calls.stays_in_call(thread(call)));
+    }
+    for (std::uint64_t moment = 30; moment < 40; ++moment) {
+        calls.stays_in_call(thread(moment));
+    }
+    EXPECT_TRUE(calls.stays_in_call(thread(40)));
+    calls.forget();
+    const std::array threads = {thread(41)};
+    EXPECT_THAT(calls.states(threads), IsEmpty());
+}
+
+TEST_P(NativeCallsTest, ElsewhereNothingIsKnown) {
+    call_light_bif(node.code.functions.front());
+    auto calls = NativeCalls::open(fresh(), fragments).value();
+    for (std::uint64_t moment = 0; moment < 10; ++moment) {
+        auto in_jit = thread(moment);
+        in_jit.rip = light;
+        EXPECT_FALSE(calls.stays_in_call(in_jit));
+        auto waiting = thread(moment);
+        waiting.in_system_call = true;
+        EXPECT_FALSE(calls.stays_in_call(waiting));
+        auto other = thread(moment);
+        other.rsp = registers + 64;
+        EXPECT_FALSE(calls.stays_in_call(other));
+    }
+    // With frame pointers each fragment begins by saving one.
+    put(light, {0x55});
+    EXPECT_THAT(known(), IsEmpty());
+}
+
+BEAMDUMP_FOR_EACH_LAYOUT(NativeCallsTest);
+
+}  // namespace
+}  // namespace beamdump::beam
