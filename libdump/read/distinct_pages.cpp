@@ -58,15 +58,15 @@ std::uint64_t keep_distinct_pages(records::Trailer& trailer) {
     dropped += keep_first_of_each(*trailer.mutable_process_pages(), owner_column);
     for (auto* offsets :
          {trailer.mutable_module_index_offset(), trailer.mutable_exports_offset(),
-          trailer.mutable_fun_entries_offset(), trailer.mutable_node_entries_offset(),
-          trailer.mutable_catches_offset(), trailer.mutable_code_points_offset(),
-          trailer.mutable_epoch_offset(), trailer.mutable_crash_sections_offset(),
-          trailer.mutable_allocator_offset(), trailer.mutable_carriers_offset(),
-          trailer.mutable_ets_tables_offset(), trailer.mutable_ets_rows_offset(),
-          trailer.mutable_ports_offset(), trailer.mutable_schedulers_offset(),
+          trailer.mutable_fun_entries_offset(),  trailer.mutable_node_entries_offset(),
+          trailer.mutable_catches_offset(),      trailer.mutable_code_points_offset(),
+          trailer.mutable_epoch_offset(),        trailer.mutable_crash_sections_offset(),
+          trailer.mutable_allocator_offset(),    trailer.mutable_carriers_offset(),
+          trailer.mutable_ets_tables_offset(),   trailer.mutable_ets_rows_offset(),
+          trailer.mutable_ports_offset(),        trailer.mutable_schedulers_offset(),
           trailer.mutable_distribution_offset(), trailer.mutable_persistent_terms_offset(),
-          trailer.mutable_timers_offset(), trailer.mutable_samples_offset(),
-          trailer.mutable_sockets_offset()}) {
+          trailer.mutable_timers_offset(),       trailer.mutable_samples_offset(),
+          trailer.mutable_sockets_offset(),      trailer.mutable_history_offset()}) {
         dropped += keep_first_of_each(*offsets);
     }
     return dropped;

@@ -234,6 +234,8 @@ void IndexRebuilder::take_capture(RecordKind kind, std::uint64_t offset,
             return trailer_.add_samples_offset(offset);
         case RecordKind::kSockets:
             return trailer_.add_sockets_offset(offset);
+        case RecordKind::kHistory:
+            return trailer_.add_history_offset(offset);
         case RecordKind::kSystemMemory:
             return trailer_.set_system_memory_offset(offset);
         case RecordKind::kRunDirectory:
