@@ -161,6 +161,7 @@ ANSWERS = [
     (0, ["backtrace", "crash", "alpha"]),
     (0, ["heap", "crash", "alpha"]),
     (0, ["ports", "sample"]),
+    (0, ["history", "recording"]),
     (0, ["sockets", "sample"]),
     (0, ["sockets", "sample", "--sort", "owner", "--filter", "state=LISTEN"]),
     (3, ["profile", "sample"]),
