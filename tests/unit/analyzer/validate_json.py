@@ -81,7 +81,8 @@ TRUNCATED = CRASH[:CRASH.index("Run Queue Max")]
 TRUNCATED_ANSWERS = ("summary", "processes", "tree", "waits", "ets", "ports", "timers", "nodes", "binaries",
                      "atoms", "memory")
 
-DUMPS = ("sample", "later", "cut", "inferred", "crash", "truncated", "tables", "node_memory")
+DUMPS = ("sample", "later", "cut", "inferred", "crash", "truncated", "tables", "node_memory",
+         "recording")
 ANSWERS = [
     (0, ["summary", "sample"]),
     (3, ["summary", "sample", "--findings", "full"]),

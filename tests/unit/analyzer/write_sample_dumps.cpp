@@ -1,8 +1,8 @@
 // Writes the sample dumps into a directory: sample, later, cut, inferred, tables, node_memory,
 // recording.
+#include "sample_history.h"
 #include "sample_memory.h"
 #include "sample_tables.h"
-#include "whole_node/sample_history.h"
 
 #include <cstdio>
 #include <filesystem>

@@ -1,7 +1,7 @@
 #include "render/history.h"
 
 #include "program.h"
-#include "whole_node/sample_history.h"
+#include "sample_history.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -33,15 +33,15 @@ TEST_F(HistoryTest, ShowsWhatGrewFromTheFirstReadingToTheLast) {
     EXPECT_THAT(ran.out, HasSubstr("sample@host (process 4711): 60 readings from 2023-11-14 "
                                    "22:13:20 UTC to 2023-11-14 22:23:10 UTC\n"));
     EXPECT_THAT(ran.out, HasSubstr("memory     100.0 MiB  100.0 MiB  159.0 MiB  159.0 MiB  "
-                                   "+59.0 MiB  ▁▁▁▁▁▁▂▂▂▂▂▂▃▃▃▃▃▃▄▄▄▄▄▄▅▅▅▅▅▅▆▆▆▆▆▆▇▇▇█\n"));
+                                   "+59.0 MiB  ▁▁▁▁▁▂▂▂▂▂▂▃▃▃▃▃▃▄▄▄▄▄▅▅▅▅▅▅▆▆▆▆▆▇▇▇▇▇▇█\n"));
     EXPECT_THAT(ran.out, HasSubstr("processor      50.0%"));
     EXPECT_THAT(ran.out, HasSubstr("Heaps that grew most\n"
-                                   "PID      NAME   FIRST    LAST      CHANGE     OVER TIME\n"
+                                   "PID      NAME     FIRST      LAST     CHANGE  OVER TIME\n"
                                    "<0.1.0>  alpha  6.0 MiB  60.0 MiB  +54.0 MiB  "));
     EXPECT_THAT(ran.out,
                 HasSubstr("Mailboxes that grew most\n"
                           "PID      NAME          FIRST   LAST  CHANGE  OVER TIME\n"
-                          "<0.8.0>                    0  9,000  +9,000                       ▁ █\n"
+                          "<0.8.0>                    0  9,000  +9,000                      ▁ █\n"
                           "<0.7.0>  demo:alpha/1    500  5,900  +5,400  "));
     // What no reading has is not shown.
     EXPECT_THAT(ran.out, Not(HasSubstr("atoms")));
@@ -130,7 +130,8 @@ TEST_F(HistoryTest, LinesHaveAReadingOrAProcessEach) {
 
 TEST_F(HistoryTest, IsATableOfSql) {
     SampleDump dump;
-    for (auto& reading : *sample_history().mutable_reading()) {
+    const auto history = sample_history();
+    for (const auto& reading : history.reading()) {
         records::History page;
         *page.add_reading() = reading;
         dump.builder().trailer().add_history_offset(
