@@ -50,7 +50,7 @@ check(layout    "${trees}" manual/ libvm/target/ libvm/fit/layout_ libdump/base/
 check(sampler   "${trees}" program/ manual/ libsample/ libvm/memory/ libvm/target/ libvm/beam/ libvm/nodes/
       libdump/base/ libdump/text/ libdump/profile/ libdump/format/ libdump/term/)
 check(watcher   "${trees}" program/ manual/ libsample/counts/ libvm/beam/ libvm/fit/layout_check\\.h libvm/nodes/
-      libvm/target/ libdump/base/ libdump/format/ libdump/text/)
+      libvm/target/ libdump/base/ libdump/format/ libdump/text/ libdump/write/)
 foreach(tree libdump libvm libsample program manual writer analyzer layout sampler watcher)
   check(${tree} "\\.\\./" "<none>")
 endforeach()
@@ -209,8 +209,9 @@ foreach(room show screen)
   check(sampler/src/${room} "libvm/" "<none>")
 endforeach()
 
-# Inside the watcher: rules <- readings, and dumps <- rules (limits), all <- cli.
-set(folders "(rules|readings|dumps|cli)/")
+# Inside the watcher: rules <- readings, dumps <- rules (limits), rules and dumps <- record, all <- cli.
+set(folders "(rules|readings|dumps|record|cli)/")
 check(watcher/src/dumps    "${folders}" dumps/)
 check(watcher/src/rules    "${folders}" dumps/dump_store\\.h rules/)
 check(watcher/src/readings "${folders}" rules/quantity\\.h readings/)
+check(watcher/src/record   "${folders}" rules/quantity\\.h dumps/dump_store\\.h record/)

@@ -145,6 +145,7 @@ enum class RecordKind : std::uint16_t {
     kAllocator = 140,
     kDistributionEntries = 141,
     kSockets = 143,
+    kHistory = 144,
 
     // Reserved, so that later versions of the programs need no new major version.
     kBlocks = 134,

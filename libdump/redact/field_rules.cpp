@@ -95,6 +95,8 @@ KindDecision decision_of(format::RecordKind kind) {
             return fields(rules::kSamples);
         case RecordKind::kSockets:
             return fields(rules::kSockets);
+        case RecordKind::kHistory:
+            return fields(rules::kHistory);
         case RecordKind::kDistributionEntries:
             return fields(rules::kDistributionEntries);
         case RecordKind::kCrashSections:

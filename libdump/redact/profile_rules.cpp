@@ -45,8 +45,30 @@ constexpr ProfileFields kSamplesFields = std::to_array<FieldDecision>({
     {5, 5, kMessage, &kSample},
 });
 
+constexpr ProfileFields kHistoryProcessFields = std::to_array<FieldDecision>({
+    {1, 2, kKeep},
+    {3, 3, kMessage, &kMfa},
+    {4, 7, kKeep},
+});
+constexpr MessageRules kHistoryProcess{"HistoryProcess", kHistoryProcessFields};
+constexpr ProfileFields kHistoryScanFields = std::to_array<FieldDecision>({
+    {1, 3, kKeep},
+    {4, 4, kMessage, &kHistoryProcess},
+});
+constexpr MessageRules kHistoryScan{"HistoryScan", kHistoryScanFields};
+constexpr ProfileFields kHistoryReadingFields = std::to_array<FieldDecision>({
+    {1, 18, kKeep},
+    {19, 19, kMessage, &kHistoryScan},
+});
+constexpr MessageRules kHistoryReading{"HistoryReading", kHistoryReadingFields};
+constexpr ProfileFields kHistoryFields = std::to_array<FieldDecision>({
+    {1, 1, kMessage, &kHistoryReading},
+    {2, 4, kKeep},
+});
+
 }  // namespace
 
 constexpr MessageRules kSamples{"Samples", kSamplesFields};
+constexpr MessageRules kHistory{"History", kHistoryFields};
 
 }  // namespace beamdump::redact::rules

@@ -51,6 +51,30 @@ Result<void> append_module(DumpWriter& writer, const records::Module& module,
     return {};
 }
 
+Result<void> append_history(DumpWriter& writer, records::History history,
+                            records::Trailer& trailer) {
+    google::protobuf::RepeatedPtrField<records::HistoryReading> readings;
+    readings.Swap(history.mutable_reading());
+    records::History page;
+    std::size_t bytes = 0;
+    const auto append = [&] {
+        bytes = 0;
+        const auto done = append_noted(writer, format::RecordKind::kHistory, page,
+                                       *trailer.mutable_history_offset());
+        page.Clear();
+        return done;
+    };
+    for (auto& reading : readings) {
+        bytes += reading.ByteSizeLong();
+        page.add_reading()->Swap(&reading);
+        if (bytes >= limits::kHistoryOfAPageBytes) {
+            RETURN_IF_ERROR(append());
+        }
+    }
+    page.MergeFrom(history);
+    return page.ByteSizeLong() == 0 ? Result<void>() : append();
+}
+
 Result<void> append_binary_index(
     DumpWriter& writer, std::uint32_t run,
     std::span<const std::pair<std::uint64_t, std::uint64_t>> entries,

@@ -25,6 +25,10 @@ Result<void> append_atoms(DumpWriter& writer, const records::Atoms& page,
 Result<void> append_module(DumpWriter& writer, const records::Module& module,
                            records::ModuleIndexPage& index);
 
+/// Appends readings, in pages.
+Result<void> append_history(DumpWriter& writer, records::History history,
+                            records::Trailer& trailer);
+
 /// Appends the index of binaries' records, in pages: addresses and offsets, sorted by address, none
 /// twice. Of several such runs a later one counts where an address is in both.
 Result<void> append_binary_index(DumpWriter& writer, std::uint32_t run,

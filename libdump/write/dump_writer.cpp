@@ -93,6 +93,7 @@ class DumpWriter::Impl {
                                  const google::protobuf::MessageLite& message);
     Result<Placement> append_region(format::RegionHeader header, const Fill& fill);
     Result<void> append_frame(std::span<const std::byte> content);
+    Result<void> flush();
     Result<DumpWriterStats> finish(const records::Trailer& trailer);
     [[nodiscard]] DumpWriterStats stats() const;
     [[nodiscard]] std::chrono::nanoseconds waiting() const { return pool_->waiting(); }
@@ -394,6 +395,14 @@ Result<void> DumpWriter::Impl::write_end(std::uint64_t trailer_offset) {
     return sink_->commit();
 }
 
+Result<void> DumpWriter::Impl::flush() {
+    RETURN_IF_ERROR(usable());
+    if (builder_.active() && !builder_.empty()) {
+        close_frame();
+    }
+    return keep(pool_->drain());
+}
+
 Result<DumpWriterStats> DumpWriter::Impl::finish(const records::Trailer& trailer) {
     RETURN_IF_ERROR(usable());
     const auto offset = put_trailer(trailer);
@@ -453,6 +462,10 @@ Result<DumpWriter::Placement> DumpWriter::append_region(format::RegionHeader hea
 
 Result<void> DumpWriter::append_frame(std::span<const std::byte> content) {
     return impl_->append_frame(content);
+}
+
+Result<void> DumpWriter::flush() {
+    return impl_->flush();
 }
 
 Result<DumpWriterStats> DumpWriter::finish(const records::Trailer& trailer) {

@@ -82,6 +82,10 @@ class DumpWriter {
     /// frames are appended in their order. kCorrupt if records do not fill the content.
     Result<void> append_frame(std::span<const std::byte> content);
 
+    /// Hands what was appended to the sink, in a frame that is shorter than others, and waits until
+    /// the sink has it.
+    Result<void> flush();
+
     /// Closes the stream: appends the trailer, then tail and seek table, and commits the sink.
     Result<DumpWriterStats> finish(const records::Trailer& trailer);
 

@@ -93,6 +93,22 @@ std::optional<std::uint64_t> processor_ns(std::string_view schedstat) {
     return waited ? ran : std::nullopt;
 }
 
+std::optional<std::uint64_t> processor_ticks(std::string_view stat) {
+    // The name before may have spaces and brackets.
+    const auto name_end = stat.rfind(") ");
+    if (name_end == std::string_view::npos) {
+        return std::nullopt;
+    }
+    stat.remove_prefix(name_end + 2);
+    constexpr int kFieldsBefore = 11;  // state to cmajflt (proc(5))
+    for (int field = 0; field < kFieldsBefore; ++field) {
+        next_word(stat);
+    }
+    const auto user = decimal_number(next_word(stat));
+    const auto system = decimal_number(next_word(stat));
+    return user && system ? std::optional(*user + *system) : std::nullopt;
+}
+
 Result<NodeLoad> read_load(beam::Vm& vm) {
     vm.forget();
     const auto pid = vm.target().pid();

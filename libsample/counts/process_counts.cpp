@@ -87,21 +87,27 @@ Result<void> CountsReader::batch(std::span<const beam::IdSlot> slots, ProcessesR
     return {};
 }
 
+Result<void> CountsReader::read_some(std::uint32_t first, std::uint32_t slots,
+                                     const std::atomic<bool>& cancelled, ProcessesRead& into) {
+    ASSIGN_OR_RETURN(const auto used, table_.used(first, slots));
+    for (std::size_t at = 0; at < used.size(); at += kStructuresOfARead) {
+        if (cancelled) {
+            return fail(ErrorCode::kIo, "cancelled");
+        }
+        const auto some = std::min(kStructuresOfARead, used.size() - at);
+        if (into.processes.size() + some > kMostProcesses) {
+            into.left_out += some;
+            continue;
+        }
+        RETURN_IF_ERROR(batch(std::span(used).subspan(at, some), into));
+    }
+    return {};
+}
+
 Result<ProcessesRead> CountsReader::read(const std::atomic<bool>& cancelled) {
     ProcessesRead read{.processes = {}, .at_ns = target::clock_ns(CLOCK_MONOTONIC)};
     for (std::uint32_t first = 0; first < table_.slots(); first += kSlotsOfALook) {
-        ASSIGN_OR_RETURN(const auto used, table_.used(first, kSlotsOfALook));
-        for (std::size_t at = 0; at < used.size(); at += kStructuresOfARead) {
-            if (cancelled) {
-                return fail(ErrorCode::kIo, "cancelled");
-            }
-            const auto some = std::min(kStructuresOfARead, used.size() - at);
-            if (read.processes.size() + some > kMostProcesses) {
-                read.left_out += some;
-                continue;
-            }
-            RETURN_IF_ERROR(batch(std::span(used).subspan(at, some), read));
-        }
+        RETURN_IF_ERROR(read_some(first, kSlotsOfALook, cancelled, read));
     }
     return read;
 }

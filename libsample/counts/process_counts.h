@@ -43,6 +43,11 @@ class CountsReader {
     static Result<CountsReader> open(beam::Vm& vm);
     /// kTargetDied; kIo: cancelled.
     Result<ProcessesRead> read(const std::atomic<bool>& cancelled);
+    /// Those in the table's slots from `first` on, `slots` of them at most. Errors as read().
+    Result<void> read_some(std::uint32_t first, std::uint32_t slots,
+                           const std::atomic<bool>& cancelled, ProcessesRead& into);
+    /// Slots in the table.
+    [[nodiscard]] std::uint32_t slots() const { return table_.slots(); }
     /// The counts in a process's structure, copied from `slot`; nothing if it is not that
     /// process's.
     [[nodiscard]] std::optional<ProcessCounts> counts(const beam::IdSlot& slot,

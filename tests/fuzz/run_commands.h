@@ -63,6 +63,9 @@ inline void run_commands(const std::filesystem::path& dump) {
     run({"allocators", path, "--carriers", "--sort", "free", "--json"});
     run({"profile", path});
     run({"profile", path, "--by", "process", "--json"});
+    run({"history", path, "--limit", "0"});
+    run({"history", path, "--json"});
+    run({"history", path, "--ndjson"});
     run({"sql", path, "SELECT * FROM processes p, messages(p.pid) m, ets_tables LIMIT 100"});
     run({"diff", path, path});
     run({"crash-dump", path});

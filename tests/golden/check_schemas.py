@@ -27,13 +27,15 @@ LISTS = {
     "schedulers": ("activity/schedulers", "properties/schedulers/items", "scheduler"),
     "nodes": ("activity/nodes", "properties/nodes/items", None),
     "persistent-terms": ("activity/persistent-terms", "properties/terms/items", None),
+    "history": ("activity/history", "properties/readings/items", None),
+    "history_processes": ("activity/history", "properties/processes/items/properties/seen/items", None),
     "processes": ("common", "$defs/process", "process"),
     "binaries": ("binaries", "properties/binaries/items", "binary"),
 }
 # The commands whose lists they are, where the name says something else.
 COMMANDS = {"carriers": "allocators --carriers"}
 # Those whose commands filter and sort by columns of their own.
-NO_LISTS = ("processes", "binaries")
+NO_LISTS = ("history", "history_processes", "processes", "binaries")
 PAGE = ROOT / "docs" / "columns.md"
 PAGE_HEAD = """# Columns of lists
 

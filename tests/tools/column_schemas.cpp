@@ -2,6 +2,7 @@
 // properties of a row, and the names of those that exports have. tests/golden/check_schemas.py
 // compares them with schemas/json.
 
+#include "query/activity/history.h"
 #include "query/activity/nodes.h"
 #include "query/activity/ports.h"
 #include "query/activity/schedulers.h"
@@ -112,6 +113,8 @@ int main() {
     print_list("schedulers", query::scheduler_columns());
     print_list("nodes", query::node_columns());
     print_list("persistent-terms", query::persistent_term_columns());
+    print_list("history", query::history_columns());
+    print_list("history_processes", query::history_process_columns());
     print_list("processes", query::process_columns());
     print_list("binaries", query::binary_columns(), true);
     std::puts("}");

@@ -10,6 +10,7 @@ namespace beamdump::cli {
     COMMAND(allocators, "Node")                   \
     COMMAND(schedulers, "Node")                   \
     COMMAND(profile, "Node")                      \
+    COMMAND(history, "Node")                      \
     COMMAND(nodes, "Node")                        \
     COMMAND(modules, "Node")                      \
     COMMAND(atoms, "Node")                        \

@@ -17,7 +17,8 @@ void Invocation::report(std::string_view sentence) {
     err_.print("beamdump-analyze: {}\n", render::one_line(sentence));
 }
 
-Result<Dump*> Invocation::open(const std::string& path, const crash::ConvertChoice& choice) {
+Result<Dump*> Invocation::open(const std::string& path, const crash::ConvertChoice& choice,
+                               Recordings recordings) {
     ProgressLine line(err_);
     auto opened = input::open_dump(
         path, choice,
@@ -33,6 +34,13 @@ Result<Dump*> Invocation::open(const std::string& path, const crash::ConvertChoi
         return std::unexpected(opened.error());
     }
     auto& dump = opened_.emplace_back(std::move(*opened)).dump();
+    if (recordings == Recordings::kRefused &&
+        dump.capture().mode() == records::CAPTURE_MODE_RECORDING) {
+        return fail(ErrorCode::kUnsupported,
+                    fmt::format("{} is a recording of beamdump-watch, which has readings and no "
+                                "processes: `beamdump-analyze history` shows it",
+                                path));
+    }
     ASSIGN_OR_RETURN(const auto redaction, redaction_of(dump.reader()));
     report_redaction(path, redaction);
     for (const auto& note : query::text_notes(dump)) {

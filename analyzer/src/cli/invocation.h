@@ -6,12 +6,16 @@
 #include <libdump/base/budget.h>
 #include <libdump/base/error.h>
 
+#include <cstdint>
 #include <deque>
 #include <optional>
 #include <string>
 #include <string_view>
 
 namespace beamdump::cli {
+
+/// Whether a recording of beamdump-watch, which has readings alone, is opened as a dump.
+enum class Recordings : std::uint8_t { kRefused, kOpened };
 
 /// One run of a command: its output, its standard error, and the dumps that it has opened.
 class Invocation {
@@ -34,8 +38,10 @@ class Invocation {
     /// Says so if a file is redacted.
     void report_redaction(const std::string& path, const std::optional<std::string>& redaction);
 
-    /// Opens a dump, which stays open. `choice`: what to convert of a crash dump.
-    Result<Dump*> open(const std::string& path, const crash::ConvertChoice& choice);
+    /// Opens a dump, which stays open. `choice`: what to convert of a crash dump. kUnsupported: a
+    /// recording, if these are refused.
+    Result<Dump*> open(const std::string& path, const crash::ConvertChoice& choice,
+                       Recordings recordings = Recordings::kRefused);
     [[nodiscard]] const std::deque<input::OpenedDump>& opened() const { return opened_; }
 
   private:

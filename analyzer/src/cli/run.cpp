@@ -49,7 +49,10 @@ std::vector<std::string> unread(const input::OpenedDump& opened, const std::stri
         }
     }
     const DumpReader& reader = opened.dump().reader();
-    if (const auto& damage = reader.damage()) {
+    // A recording whose writer was killed has no end, and lacks nothing else.
+    const bool is_recording = opened.dump().capture().mode() == records::CAPTURE_MODE_RECORDING;
+    const auto& damage = reader.damage();
+    if (damage && !(is_recording && damage->truncated && damage->lost_bytes == 0)) {
         sentences.push_back(damage->what);
     }
     if (const auto entries = reader.skipped_index_entries(); entries != 0) {

@@ -1,5 +1,6 @@
 #include "sql/sql_table.h"
 
+#include "query/activity/history.h"
 #include "query/activity/nodes.h"
 #include "query/activity/ports.h"
 #include "query/activity/schedulers.h"
@@ -262,6 +263,7 @@ Result<std::unique_ptr<Rows>> open_ets_rows(const Source& source, const Request&
 constexpr std::string_view kByQueue = "queue";
 constexpr std::string_view kByReceiveQueue = "receive_queue";
 constexpr std::string_view kByTimeLeft = "left_ms";
+constexpr std::string_view kByTimeRead = "at_us";
 constexpr std::string_view kByMemory = "memory";
 constexpr std::string_view kEtsSort = query::kEtsSort;
 constexpr std::string_view kModuleSort = query::kModuleSort;
@@ -316,6 +318,18 @@ std::span<const Table> tables() {
               open_list<query::list_ets_tables, kEtsSort>},
         Table{"heap_roots", "A root of a process's terms: y registers, messages, dictionary...",
               term_part_columns(), kOfProcess, true, open_terms},
+        Table{"history",
+              "What beamdump-watch read at one moment",
+              query::history_columns(),
+              {},
+              false,
+              open_list<query::list_history, kByTimeRead>},
+        Table{"history_processes",
+              "A process in one of its readings of all processes, if it was among the first",
+              query::history_process_columns(),
+              {},
+              false,
+              open_list<query::list_history_processes, kByTimeRead>},
         Table{"holders", "What refers to a binary (its address), pid, port or reference",
               holder_columns(), kOfTarget, true, open_holders},
         Table{"messages", "A message of a process", kMessageColumns, kOfProcess, true,

@@ -78,6 +78,9 @@ class CgroupCounters {
     [[nodiscard]] std::optional<std::uint64_t> limit_reached() const {
         return cgroup_.unified ? listed("memory.events", "max") : number("memory.failcnt");
     }
+    [[nodiscard]] std::optional<std::uint64_t> oom_kills() const {
+        return listed(cgroup_.unified ? "memory.events" : "memory.oom_control", "oom_kill");
+    }
 
   private:
     const CgroupDirectory& cgroup_;
@@ -236,8 +239,7 @@ std::vector<CgroupMemory> HeadRoom::memory_cgroups() const {
         memory.high_bytes = unified ? counters.number("memory.high") : std::nullopt;
         memory.swap_bytes = unified ? counters.number("memory.swap.current")
                                     : counters.listed("memory.stat", "total_swap");
-        memory.oom_kills =
-            counters.listed(unified ? "memory.events" : "memory.oom_control", "oom_kill");
+        memory.oom_kills = counters.oom_kills();
         memory.limit_reached = counters.limit_reached();
         // The topmost cgroup has none of these.
         if (memory.used_bytes) {
@@ -264,6 +266,16 @@ std::optional<std::uint64_t> HeadRoom::limit_reached() const {
         const CgroupCounters counters(cgroup, [this](const auto& file) { return text_of(file); });
         if (const auto times = counters.limit_reached()) {
             return times;
+        }
+    }
+    return std::nullopt;
+}
+
+std::optional<std::uint64_t> HeadRoom::oom_kills() const {
+    for (const auto& cgroup : memory_) {
+        const CgroupCounters counters(cgroup, [this](const auto& file) { return text_of(file); });
+        if (const auto kills = counters.oom_kills()) {
+            return kills;
         }
     }
     return std::nullopt;

@@ -69,6 +69,8 @@ class HeadRoom {
     [[nodiscard]] std::optional<CgroupMemory> limited_memory() const;
     /// CgroupMemory::limit_reached of the lowest that counts it.
     [[nodiscard]] std::optional<std::uint64_t> limit_reached() const;
+    /// CgroupMemory::oom_kills of the lowest that counts them.
+    [[nodiscard]] std::optional<std::uint64_t> oom_kills() const;
     /// Percent of the last 10 s in which some task of the process's cgroup, or where that is not
     /// told, of the machine, waited for memory (Linux' Documentation/accounting/psi.rst). Nothing
     /// where the kernel does not count it.

@@ -22,9 +22,9 @@ WITHOUT = left_out("records")
 ENDLESS_WHEN_FLAT = "zoo_dag"
 STATEMENT = "SELECT p.pid, p.memory, m.term FROM processes p, messages(p.pid) m LIMIT 100"
 # Commands with --json that a capture, or its crash dump, cannot answer: profile needs samples
-# (live.sampled_dump), and no text of a crash dump has sockets.
-NOT_OF_CAPTURE = {"profile", "sections"}
-NOT_OF_CRASH_DUMP = {"profile", "sockets"}
+# (live.sampled_dump), history a watcher (live.watch), and no text of a crash dump has sockets.
+NOT_OF_CAPTURE = {"history", "profile", "sections"}
+NOT_OF_CRASH_DUMP = {"history", "profile", "sockets"}
 
 
 class CrashDumpSame(unittest.TestCase):

@@ -100,9 +100,13 @@ def summary_of(dump):
     return json.loads(run(ANALYZE, "summary", dump, "--json").stdout)
 
 
+def history_of(file):
+    return json.loads(run(ANALYZE, "history", file, "--json").stdout)
+
+
 def wait_past(dump):
-    """Until the second in a dump's name is over."""
-    name = re.search(r"-(\d{8}T\d{6})Z-", dump)[1]
+    """Until the second in the name of a dump or recording is over."""
+    name = re.search(r"-(\d{8}T\d{6})Z[-.]", dump)[1]
     while time.strftime("%Y%m%dT%H%M%S", time.gmtime()) <= name:
         time.sleep(0.05)
 
@@ -206,6 +210,101 @@ class Rules(WithNode):
         shown = int(lines["processes"].split(" is ")[1].split(", ")[0].replace(",", ""))
         self.assertLessEqual(abs(shown - count), 3)
         self.assertIn("messages in all mailboxes is 50", lines["mailboxes"])
+
+
+class Recordings(WithNode):
+    def recorded(self, node, watch, holds, number=1):
+        """The history in the recording of the watcher, once that holds."""
+        file = watch.wait_for("watching", number)[-1]["recording"]
+        deadline = time.monotonic() + READY_SECONDS
+        while time.monotonic() < deadline:
+            if pathlib.Path(file).exists() and holds(history := history_of(file)):
+                return history
+            time.sleep(0.05)
+        raise RuntimeError(f"{file}: {watch.log.read_text()}")
+
+    def test_what_grew_is_in_the_dump_and_stays_when_watcher_and_node_are_killed(self):
+        node = self.workload("leaking", 1)
+        config = self.scratch / "watch.toml"
+        config.write_text("""
+            interval = "100ms"
+            scan_interval = "100ms"
+            record = "60s"
+            capture = ["--mode", "live"]
+            [[rule]]
+            of = "mailbox"
+            above = 10000
+            """)
+        watch = self.watch("--config", config, node.pid)
+        # Two readings of all processes before the leak.
+        before = self.recorded(node, watch, lambda history: any(
+            len(process["seen"]) > 1 for process in history["processes"]))
+        self.assertTrue(before["recording"])
+        shown = before["readings"][-1]
+        # The counts are the node's; without the process that answers.
+        self.assertLessEqual(abs(shown["processes"] - len(node.ask("processes").split())), 3)
+        self.assertEqual(shown["processes_memory"] + shown["system"], shown["total"])
+        self.assertGreater(shown["resident"], 0)
+        names = {process["name"] for process in before["processes"] if "name" in process}
+        self.assertIn("code_server", names)
+        self.assertEqual(node.ask("leaking mailbox"), "leaked")
+        captured = watch.wait_for("captured")[0]
+        leaker = re.search(r"in (<[\d.]+>)$", captured["reason"])[1]
+
+        def has_leak(history):
+            return any(process["pid"] == leaker and process.get("messages_growth", 0) > 10000
+                       for process in history["processes"])
+
+        dump = history_of(captured["file"])
+        self.assertFalse(dump["recording"])
+        self.assertEqual(dump["readings"][0], before["readings"][0])
+        self.assertEqual(dump["dump"]["node"], before["dump"]["node"])
+        # Both are killed: the file is all that there is.
+        self.recorded(node, watch, has_leak)
+        watch.process.kill()
+        watch.process.wait()
+        node.stop()
+        after = self.recorded(node, watch, has_leak)
+        self.assertNotIn("node_ended_us", after)
+        self.assertIn("When the node ended is not known; it ran at ", after["end"])
+        text = run(ANALYZE, "history", watch.events("watching")[0]["recording"]).stdout
+        self.assertIn("Mailboxes that grew most\nPID", text)
+        self.assertIn("is a recording of beamdump-watch", subprocess.run(
+            [ANALYZE, "processes", watch.events("watching")[0]["recording"]], capture_output=True,
+            text=True).stderr)
+
+    def test_the_end_of_a_killed_node_and_of_a_watcher_is_in_the_recording(self):
+        node = self.workload("sample", 0.1)
+        options = "--rule", "processes > 99%", "--interval", "100ms", "--record", "60s", node.pid
+        first = self.watch(*options)
+        self.recorded(node, first, lambda history: len(history["readings"]) > 2)
+        self.assertEqual(first.end(), 0)
+        history = history_of(first.events("watching")[0]["recording"])
+        self.assertIn("watcher_ended_us", history)
+        wait_past(first.events("watching")[0]["recording"])
+        second = self.watch(*options)
+        self.recorded(node, second, lambda history: len(history["readings"]) > 2)
+        killed_us = time.time() * 1e6
+        node.stop()
+        second.wait_for("ended")
+        self.assertEqual(second.process.wait(30), 0)
+        history = history_of(second.events("watching")[0]["recording"])
+        self.assertGreaterEqual(history["node_ended_us"], killed_us)
+        self.assertLessEqual(history["readings"][-1]["at_us"], history["node_ended_us"])
+        self.assertTrue(history["end"].startswith("The node had ended by "))
+        # That of the run of the watcher before is still there.
+        self.assertEqual(len(list(second.folder.glob("*.recording"))), 2)
+
+    def test_no_recording_if_none_is_wanted(self):
+        node = self.workload("sample", 0.1)
+        watch = self.watch("--rule", "processes > 99%", "--record", "off", node.pid)
+        self.assertNotIn("recording", watch.wait_for("watching")[0])
+        watch.process.send_signal(signal.SIGUSR1)
+        captured = watch.wait_for("captured")[0]
+        self.assertIn("the dump has no readings", subprocess.run(
+            [ANALYZE, "history", captured["file"]], capture_output=True, text=True).stderr)
+        self.assertEqual(watch.end(), 0)
+        self.assertEqual(list(watch.folder.glob("*.recording")), [])
 
 
 class Restarts(WithNode):
@@ -354,6 +453,11 @@ class Container(WithNode):
             self.assertIsNotNone(process.poll(), "the node still lives")
             watch.wait_for("ended")
             self.assertEqual(watch.process.wait(30), 0)
+            # The recording alone tells what the node ended of.
+            history = history_of(watch.events("watching")[0]["recording"])
+            self.assertGreaterEqual(history["oom_kills_at_end"], 1)
+            memory = [reading["memory"] for reading in history["readings"]]
+            self.assertGreater(memory[-1], memory[0] + LIMIT_MIB * MIB // 4)
             return summary
 
     def test_a_leak_is_in_a_dump_before_the_kill(self):

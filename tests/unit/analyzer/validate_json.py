@@ -81,7 +81,8 @@ TRUNCATED = CRASH[:CRASH.index("Run Queue Max")]
 TRUNCATED_ANSWERS = ("summary", "processes", "tree", "waits", "ets", "ports", "timers", "nodes", "binaries",
                      "atoms", "memory")
 
-DUMPS = ("sample", "later", "cut", "inferred", "crash", "truncated", "tables", "node_memory")
+DUMPS = ("sample", "later", "cut", "inferred", "crash", "truncated", "tables", "node_memory",
+         "recording")
 ANSWERS = [
     (0, ["summary", "sample"]),
     (3, ["summary", "sample", "--findings", "full"]),
@@ -161,6 +162,7 @@ ANSWERS = [
     (0, ["backtrace", "crash", "alpha"]),
     (0, ["heap", "crash", "alpha"]),
     (0, ["ports", "sample"]),
+    (0, ["history", "recording"]),
     (0, ["sockets", "sample"]),
     (0, ["sockets", "sample", "--sort", "owner", "--filter", "state=LISTEN"]),
     (3, ["profile", "sample"]),

@@ -1,4 +1,6 @@
-// Writes the sample dumps into a directory: sample, later, cut, inferred, tables, node_memory.
+// Writes the sample dumps into a directory: sample, later, cut, inferred, tables, node_memory,
+// recording.
+#include "sample_history.h"
 #include "sample_memory.h"
 #include "sample_tables.h"
 
@@ -30,6 +32,10 @@ int main(int count, char** arguments) {
     sample.resize(sample.size() - 60);
     write(directory / "cut.beamdump", sample);
     write(directory / "tables.beamdump", beamdump::test::sample_dump_with_tables());
+    beamdump::records::History end;
+    end.set_node_ended_us(beamdump::test::kHistoryBegin + 600'000'000);
+    end.set_oom_kills_at_end(3);
+    write(directory / "recording.beamdump", beamdump::test::sample_recording(end));
     write(directory / "later.beamdump", beamdump::test::later_sample_dump());
     beamdump::test::SampleDump memory;
     beamdump::test::add_node_memory(memory);

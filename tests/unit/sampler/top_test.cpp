@@ -151,6 +151,13 @@ TEST(Utilisation, OfThreadsThatAreInBoth) {
     EXPECT_THAT(utilisation(before, before), IsEmpty()) << "no time has passed";
 }
 
+TEST(ProcessorTicks, AreThoseOfUserAndSystem) {
+    EXPECT_EQ(processor_ticks("42 (a) b (c) S 1 42 42 0 -1 4194304 5 6 7 8 120 34 0 0 20 0\n"),
+              154U);
+    EXPECT_EQ(processor_ticks("42 (beam.smp) S 1 42 42 0 -1 4194304 5 6 7 8 120\n"), std::nullopt);
+    EXPECT_EQ(processor_ticks(""), std::nullopt);
+}
+
 TEST(ProcessorTime, IsTheFirstNumberOfSchedstat) {
     EXPECT_EQ(processor_ns("1724560 33000 12\n"), 1724560U);
     EXPECT_EQ(processor_ns("0 0 0\n"), 0U);

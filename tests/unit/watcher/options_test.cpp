@@ -41,6 +41,17 @@ TEST(WatchOptionsTest, OptionsMakeRulesWithNamesOfTheirOwn) {
     EXPECT_EQ(config.limits.bytes, std::uint64_t{2} << 30U);
 }
 
+TEST(WatchOptionsTest, RecordsAnHourUnlessToldOtherwise) {
+    const auto record = [](const std::vector<std::string>& arguments) {
+        return std::get<WatchCommand>(parse_options(arguments).value()).config.record;
+    };
+    EXPECT_EQ(record({"rabbit@host"}), std::chrono::hours(1));
+    EXPECT_EQ(record({"rabbit@host", "--record", "24h"}), std::chrono::hours(24));
+    EXPECT_EQ(record({"rabbit@host", "--record", "off"}), std::chrono::hours(0));
+    EXPECT_FALSE(parse_options({"rabbit@host", "--record", "0s"}));
+    EXPECT_FALSE(parse_options({"rabbit@host", "--record", "25h"}));
+}
+
 TEST(WatchOptionsTest, SeveralNodes) {
     for (const auto& arguments : std::vector<std::vector<std::string>>{
              {"--all"}, {"a", "b"}, {"rabbit@*"}, {"--rule", "memory > 90%", "a?@host"}}) {

@@ -20,7 +20,7 @@ constexpr std::uint64_t kMostDumps = 1'000'000;
 /// The command line before validation.
 struct RawOptions {
     std::string config, memory, output, interval, window, distance, bytes, free, command, capture,
-        crash_dumps, layout;
+        crash_dumps, record, layout;
     std::vector<std::string> nodes, rules;
     std::optional<std::uint64_t> most, keep;
     bool all = false;
@@ -106,6 +106,18 @@ void declare(CLI::App& app, RawOptions& raw) {
                            : fmt::format("\"{}\" is not convert, redact or ignore", text);
             },
             "");
+    app.add_option("--record", raw.record,
+                   "Keep the readings of so long in a recording in the folder, and in\neach dump: "
+                   "a time up to 24h (default: 1h), or off")
+        ->type_name("TIME")
+        ->check(
+            [](const std::string& text) {
+                return record_span_named(text)
+                           ? std::string()
+                           : fmt::format("\"{}\" is not a time such as 1h, at most 24h, or off",
+                                         text);
+            },
+            "");
     app.add_flag("--check", raw.check, "Show what each rule sees now, and end");
     app.add_flag("--json", raw.json, "Write events as JSON, a line each");
     app.add_option("--layout", raw.layout,
@@ -159,6 +171,7 @@ Result<void> apply(const RawOptions& raw, Config& config) {
         config.capture.push_back(std::move(word));
     }
     config.crash_dumps.take = crash_dumps_named(raw.crash_dumps).value_or(config.crash_dumps.take);
+    config.record = record_span_named(raw.record).value_or(config.record);
     auto texts = raw.rules;
     if (!raw.memory.empty()) {
         texts.push_back(fmt::format("memory > {} for 5s", raw.memory));

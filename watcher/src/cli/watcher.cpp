@@ -2,6 +2,7 @@
 
 #include <libdump/base/amount_text.h>
 #include <libdump/base/return_if_error.h>
+#include <libdump/base/write_all.h>
 #include <libvm/nodes/node_choice.h>
 #include <libvm/nodes/running_nodes.h>
 #include <libvm/nodes/vm_finder.h>
@@ -13,7 +14,8 @@
 
 #include <algorithm>
 #include <ctime>
-#include <thread>
+#include <span>
+#include <sys/mman.h>
 #include <utility>
 
 namespace beamdump::watch {
@@ -21,8 +23,9 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// How often signals, and children while there are any, are looked after.
-constexpr milliseconds kLook{250};
+/// How often files of crash dumps, and children while there are any, are looked after. A signal
+/// ends the wait.
+constexpr milliseconds kLook{1000};
 constexpr milliseconds kChildLook{20};
 constexpr milliseconds kNodeLook{1000};
 /// How often it is looked whether nodes have started, beside those that are watched.
@@ -52,6 +55,18 @@ Rule named(std::string name) {
 /// Memory for the conversion of a crash dump; what does not fit goes to temporary files.
 constexpr auto kConversionMemory = "256MiB";
 
+/// Of one node: what the last runs of a node that starts again and again have told stays.
+constexpr std::size_t kKeptRecordings = 3;
+
+/// A file in memory from which a capture reads what was recorded; invalid: there is none.
+Descriptor history_file(const Recording& recording) {
+    Descriptor file(::memfd_create("history", MFD_CLOEXEC));
+    const auto text = recording.history().SerializeAsString();
+    return file.valid() && write_all(file.get(), std::as_bytes(std::span(text))).error_number == 0
+               ? std::move(file)
+               : Descriptor();
+}
+
 }  // namespace
 
 Watcher::Watcher(Config config, beam::LocateOptions how, DumpStore store, EventLog& log,
@@ -67,6 +82,8 @@ Watcher::Watcher(Config config, beam::LocateOptions how, DumpStore store, EventL
         wanted_.insert(rule.of);
         scans_ = scans_ || facts_of(rule.of).scans;
     }
+    all_ = wanted_;
+    all_.insert(recorded_quantities().begin(), recorded_quantities().end());
     rules_.push_back(named("crash_dump"));
     rules_.back().command = config_.crash_dumps.command;
     rules_.push_back(named("by_hand"));
@@ -99,7 +116,10 @@ void Watcher::sleep_until(milliseconds time) const {
     const auto look = capture_ || !commands_.empty() ? kChildLook : kLook;
     const auto end = std::min(time, now() + look);
     for (auto left = end - now(); !cancelled_ && !asked_ && left.count() > 0; left = end - now()) {
-        std::this_thread::sleep_for(left);
+        // Unlike sleep_for() it ends with a signal.
+        const timespec wait{.tv_sec = left.count() / 1000,
+                            .tv_nsec = left.count() % 1000 * 1'000'000};
+        ::nanosleep(&wait, nullptr);
     }
 }
 
@@ -256,14 +276,25 @@ Watcher::Watched& Watcher::add(NodeReader reader) {
 
 void Watcher::begin(NodeReader reader) {
     watch_for_crash_dump(reader);
-    const auto id = add(std::move(reader)).reader.id();
+    auto& node = add(std::move(reader));
+    begin_recording(node);
+    const auto& id = node.reader.id();
+    Facts facts;
+    if (node.recording) {
+        facts.emplace_back("recording", node.recording->file().string());
+    }
     say(&id, "watching",
         fmt::format("watching {} (process {}) with {}", id.text(), id.pid,
-                    counted(config_.rules.size(), "rule")));
+                    counted(config_.rules.size(), "rule")),
+        std::move(facts));
 }
 
 Result<void> Watcher::run() {
-    RETURN_IF_ERROR(config_.several() ? watch_several() : watch_one());
+    const auto outcome = config_.several() ? watch_several() : watch_one();
+    for (auto& [pid, node] : nodes_) {
+        end_recording(node, false);
+    }
+    RETURN_IF_ERROR(outcome);
     // A node that has ended may have written its crash dump last.
     look_after_crash_dumps();
     while (!cancelled_ && (capture_ || !commands_.empty())) {
@@ -291,13 +322,90 @@ void Watcher::step() {
             continue;
         }
         const auto id = at->second.reader.id();
+        end_recording(at->second, true);
         say(&id, "ended", fmt::format("{} (process {}) has ended", id.text(), id.pid));
         at = nodes_.erase(at);
     }
 }
 
+void Watcher::begin_recording(Watched& node) {
+    if (config_.record.count() == 0) {
+        return;
+    }
+    const auto& id = node.reader.id();
+    records::Capture capture;
+    records::Node facts;
+    if (const auto described = node.reader.describe(capture, facts); !described) {
+        tell_unrecorded(id, described);
+        return;
+    }
+    remove_recordings(config_.folder, id.key(), kKeptRecordings - 1);
+    node.recording.emplace(config_.folder / recording_name(id.key(), wall_clock()),
+                           recording_limits(), std::move(capture), std::move(facts));
+    node.next_record = node.scanned_at = now();
+}
+
+void Watcher::tell_unrecorded(const NodeId& node, const Result<void>& outcome) {
+    if (!outcome) {
+        say(&node, "unrecorded",
+            fmt::format("readings of {} are not in a file: {}", node.text(),
+                        outcome.error().message),
+            {{"why", outcome.error().message}});
+    }
+}
+
+Result<void> Watcher::record(Watched& node, const Measurements& measured) {
+    const auto limits = recording_limits();
+    const auto processes = measured.find(Quantity::kProcesses);
+    const auto scan_time = limits.scan_time(
+        processes == measured.end() ? 0 : static_cast<std::uint64_t>(processes->second.value));
+    // What is read now of the processes is what a reading of all in that time has come to.
+    const auto passed = std::exchange(node.scanned_at, now());
+    const auto part = static_cast<double>((node.scanned_at - passed).count()) /
+                      static_cast<double>(scan_time.count());
+    ASSIGN_OR_RETURN(auto scan, node.reader.scan_on(part, cancelled_));
+    auto reading = reading_of(measured);
+    reading.set_at_us(target::clock_ns(CLOCK_REALTIME) / 1000);
+    if (const auto kills = node.reader.oom_kills()) {
+        reading.set_oom_kills(*kills);
+    }
+    if (const auto processor = node.reader.processor_ms()) {
+        reading.set_processor_ms(*processor);
+    }
+    if (scan) {
+        *reading.mutable_scan() = std::move(*scan);
+    }
+    tell_unrecorded(node.reader.id(), node.recording->add(now(), reading, [&](std::uint32_t atom) {
+        return node.reader.atom(atom);
+    }));
+    node.next_record = std::max(node.next_record + limits.between_readings(), now());
+    return {};
+}
+
+void Watcher::end_recording(Watched& node, bool node_ended) {
+    if (!node.recording) {
+        return;
+    }
+    records::History last;
+    const auto time = target::clock_ns(CLOCK_REALTIME) / 1000;
+    if (node_ended) {
+        last.set_node_ended_us(time);
+    } else {
+        last.set_watcher_ended_us(time);
+    }
+    if (const auto kills = node.reader.oom_kills()) {
+        last.set_oom_kills_at_end(*kills);
+    }
+    tell_unrecorded(node.reader.id(), node.recording->finish(last));
+    node.recording.reset();
+}
+
 Result<Measurements> Watcher::read(Watched& node) {
-    ASSIGN_OR_RETURN(auto read, node.reader.read(wanted_));
+    const bool recorded = node.recording && now() >= node.next_record;
+    ASSIGN_OR_RETURN(auto read, node.reader.read(recorded ? all_ : wanted_));
+    if (recorded) {
+        RETURN_IF_ERROR(record(node, read));
+    }
     if (scans_ && now() >= node.next_scan) {
         auto found = node.reader.scan(cancelled_);
         node.next_scan = now() + config_.scan_interval;
@@ -374,14 +482,18 @@ void Watcher::start_capture(Watched& node, std::size_t rule, const std::string& 
                                      fmt::format("{}: {}", what.name, reason)};
     command.insert(command.end(), config_.capture.begin(), config_.capture.end());
     command.insert(command.end(), what.capture.begin(), what.capture.end());
+    const auto history = node.recording ? history_file(*node.recording) : Descriptor();
+    if (history.valid()) {
+        command.insert(command.end(), {"--history", "/dev/stdin"});
+    }
     command.push_back(std::to_string(id.pid));
-    start(id, id.key(), rule, reason, command, room->path);
+    start(id, id.key(), rule, reason, command, room->path, history);
 }
 
 void Watcher::start(const NodeId& node, const std::string& key, std::size_t rule,
                     const std::string& reason, const std::vector<std::string>& command,
-                    const std::filesystem::path& file) {
-    auto child = Child::start(command, {});
+                    const std::filesystem::path& file, const Descriptor& input) {
+    auto child = Child::start(command, {}, input);
     if (!child) {
         store_.withdraw(key);
         say_of(node, rule, "failed", fmt::format("{}; no dump: {}", reason, child.error().message),

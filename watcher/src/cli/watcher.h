@@ -5,6 +5,7 @@
 #include "dumps/crash_folder.h"
 #include "dumps/dump_store.h"
 #include "readings/node_reader.h"
+#include "record/recording.h"
 #include "rules/config.h"
 
 #include <atomic>
@@ -39,6 +40,8 @@ class Watcher {
         std::chrono::milliseconds next{}, next_scan{};
         Measurements scanned{};
         bool asked = false;  // for a dump
+        std::optional<Recording> recording{};
+        std::chrono::milliseconds next_record{}, scanned_at{};
     };
     /// A process that runs a VM and is not watched, or not yet.
     struct Candidate {
@@ -77,6 +80,16 @@ class Watcher {
     /// False: it has ended.
     bool step(Watched& node);
     Result<Measurements> read(Watched& node);
+    [[nodiscard]] RecordingLimits recording_limits() const {
+        return {config_.record, config_.scan_interval};
+    }
+    /// Begins the recording of a node.
+    void begin_recording(Watched& node);
+    /// Adds what was read to it.
+    Result<void> record(Watched& node, const Measurements& measured);
+    /// Completes it: the node has ended, or this program ends.
+    void end_recording(Watched& node, bool node_ended);
+    void tell_unrecorded(const NodeId& node, const Result<void>& outcome);
     void act(Watched& node, std::size_t rule, const std::string& reason);
     void start_capture(Watched& node, std::size_t rule, const std::string& reason);
     void look_after_children();
@@ -89,7 +102,7 @@ class Watcher {
     /// Starts what makes the dump.
     void start(const NodeId& node, const std::string& key, std::size_t rule,
                const std::string& reason, const std::vector<std::string>& command,
-               const std::filesystem::path& file);
+               const std::filesystem::path& file, const Descriptor& input = {});
     void end_capture(int status);
     void run_command(const NodeId& node, std::size_t rule, const std::string& file,
                      const std::string& reason);
@@ -99,7 +112,7 @@ class Watcher {
     /// Of a rule: its name, before the sentence too. `about`: the rule's name where it is empty.
     void say_of(const NodeId& node, std::size_t rule, std::string_view kind,
                 const std::string& sentence, Facts facts, const std::string& about = "");
-    /// Until the next reading or look, or a little: signals and children are looked after.
+    /// Until the next reading or look, or a signal, or a little: children are looked after.
     void sleep_until(std::chrono::milliseconds time) const;
     [[nodiscard]] std::chrono::milliseconds next_reading() const;
 
@@ -109,8 +122,9 @@ class Watcher {
     EventLog& log_;
     std::atomic<bool>& asked_;
     const std::atomic<bool>& cancelled_;
-    std::vector<Rule> rules_;  // the last two: of crash dumps, and by a signal
-    std::set<Quantity> wanted_;
+    std::vector<Rule> rules_;    // the last two: of crash dumps, and by a signal
+    std::set<Quantity> wanted_;  // by rules
+    std::set<Quantity> all_;     // by rules and recordings
     bool scans_ = false;
     std::map<pid_t, Watched> nodes_;
     std::map<pid_t, Candidate> candidates_;

@@ -25,7 +25,8 @@ std::filesystem::path sibling(const std::string& name) {
 }
 
 Result<Child> Child::start(const std::vector<std::string>& command,
-                           const std::vector<std::pair<std::string, std::string>>& variables) {
+                           const std::vector<std::pair<std::string, std::string>>& variables,
+                           const Descriptor& input) {
     std::vector<std::string> settings;
     for (char** variable = environ; *variable != nullptr; ++variable) {
         settings.emplace_back(*variable);
@@ -44,7 +45,11 @@ Result<Child> Child::start(const std::vector<std::string>& command,
     posix_spawn_file_actions_t files;
     posix_spawnattr_t attributes;
     ::posix_spawn_file_actions_init(&files);
-    ::posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    if (input.valid()) {
+        ::posix_spawn_file_actions_adddup2(&files, input.get(), STDIN_FILENO);
+    } else {
+        ::posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    }
     ::posix_spawn_file_actions_adddup2(&files, STDERR_FILENO, STDOUT_FILENO);
     ::posix_spawnattr_init(&attributes);
     sigset_t none;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <libdump/base/descriptor.h>
 #include <libdump/base/error.h>
 
 #include <filesystem>
@@ -19,8 +20,10 @@ class Child {
   public:
     /// kNotFound, kLimit: it cannot be started. `variables`: NAME, value, beside those of this
     /// program.
+    /// `input`: what it reads as /dev/stdin; invalid: nothing.
     static Result<Child> start(const std::vector<std::string>& command,
-                               const std::vector<std::pair<std::string, std::string>>& variables);
+                               const std::vector<std::pair<std::string, std::string>>& variables,
+                               const Descriptor& input = {});
     Child(Child&& other) noexcept : pid_(std::exchange(other.pid_, 0)) {}
     Child& operator=(Child&& other) noexcept;
     Child(const Child&) = delete;

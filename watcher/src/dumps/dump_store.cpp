@@ -45,32 +45,46 @@ std::string file_part(std::string_view name) {
     return part.empty() || part.front() == '.' ? "_" + part : part;
 }
 
-std::string dump_name(std::string_view node, std::chrono::sys_seconds at, std::string_view rule) {
-    return fmt::format("{}-{:%Y%m%dT%H%M%SZ}-{}.beamdump", file_part(node),
-                       fmt::gmtime(std::chrono::system_clock::to_time_t(at)), file_part(rule));
+std::string time_part(std::chrono::sys_seconds at) {
+    return fmt::format("{:%Y%m%dT%H%M%SZ}", fmt::gmtime(std::chrono::system_clock::to_time_t(at)));
 }
 
-std::optional<StoredDump> parse_dump_name(std::string_view name) {
-    static const std::regex pattern(
-        R"(([\w@.]+)-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z-[\w@.]+\.beamdump(\.partial)?)");
+std::optional<std::chrono::sys_seconds> parse_time_part(std::string_view text) {
+    static const std::regex pattern(R"((\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z)");
     std::match_results<std::string_view::const_iterator> parts;
-    if (!std::regex_match(name.begin(), name.end(), parts, pattern)) {
+    if (!std::regex_match(text.begin(), text.end(), parts, pattern)) {
         return std::nullopt;
     }
     const auto number = [&parts](std::size_t part) {
         return static_cast<unsigned>(decimal_number(parts[part].str()).value_or(0));
     };
-    const std::chrono::year_month_day day{std::chrono::year(static_cast<int>(number(2))),
-                                          std::chrono::month(number(3)),
-                                          std::chrono::day(number(4))};
-    if (!day.ok()) {
+    const std::chrono::year_month_day day{std::chrono::year(static_cast<int>(number(1))),
+                                          std::chrono::month(number(2)),
+                                          std::chrono::day(number(3))};
+    return day.ok()
+               ? std::optional(std::chrono::sys_days(day) + std::chrono::hours(number(4)) +
+                               std::chrono::minutes(number(5)) + std::chrono::seconds(number(6)))
+               : std::nullopt;
+}
+
+std::string dump_name(std::string_view node, std::chrono::sys_seconds at, std::string_view rule) {
+    return fmt::format("{}-{}-{}.beamdump", file_part(node), time_part(at), file_part(rule));
+}
+
+std::optional<StoredDump> parse_dump_name(std::string_view name) {
+    static const std::regex pattern(R"(([\w@.]+)-(\w+)-[\w@.]+\.beamdump(\.partial)?)");
+    std::match_results<std::string_view::const_iterator> parts;
+    if (!std::regex_match(name.begin(), name.end(), parts, pattern)) {
+        return std::nullopt;
+    }
+    const auto at = parse_time_part(parts[2].str());
+    if (!at) {
         return std::nullopt;
     }
     StoredDump dump;
     dump.node = parts[1].str();
-    dump.at = std::chrono::sys_days(day) + std::chrono::hours(number(5)) +
-              std::chrono::minutes(number(6)) + std::chrono::seconds(number(7));
-    dump.unfinished = parts[8].matched;
+    dump.at = *at;
+    dump.unfinished = parts[3].matched;
     return dump;
 }
 

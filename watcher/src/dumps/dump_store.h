@@ -37,6 +37,9 @@ struct StoredDump {
 
 /// A name of a node or rule as a part of a file's name: letters, digits, `_`, `@` and `.` stay.
 std::string file_part(std::string_view name);
+/// A time in a file's name: "20261128T063129Z".
+std::string time_part(std::chrono::sys_seconds at);
+std::optional<std::chrono::sys_seconds> parse_time_part(std::string_view text);
 /// "NODE-20261128T063129Z-RULE.beamdump".
 std::string dump_name(std::string_view node, std::chrono::sys_seconds at, std::string_view rule);
 /// The node and time in such a name, with .partial behind it too; nothing for other names.

@@ -6,9 +6,11 @@
 #include <libsample/counts/node_load.h>
 #include <libvm/beam/checks/vm_check.h>
 #include <libvm/beam/tables/atoms.h>
+#include <libvm/beam/tables/node_tables.h>
 #include <libvm/fit/layout_check.h>
 #include <libvm/nodes/running_nodes.h>
 #include <libvm/target/live_target.h>
+#include <libvm/target/process/clock.h>
 
 #include <fmt/format.h>
 
@@ -16,6 +18,7 @@
 #include <array>
 #include <optional>
 #include <string_view>
+#include <unistd.h>
 #include <utility>
 
 namespace beamdump::watch {
@@ -34,12 +37,15 @@ constexpr std::array<std::pair<std::string_view, Quantity>, 6> kCategories{
 
 }  // namespace
 
-NodeReader::NodeReader(pid_t pid, std::unique_ptr<beam::Vm> vm, sampler::CountsReader counts)
+NodeReader::NodeReader(pid_t pid, std::unique_ptr<beam::Vm> vm, sampler::CountsReader counts,
+                       ProcessScan scan)
     : id_{.name = {}, .pid = pid, .container = container_of(pid)},
       files_(std::make_shared<target::KeptFiles>()),
       resident_file_(fmt::format("/proc/{}/statm", pid)),
+      processor_file_(fmt::format("/proc/{}/stat", pid)),
       vm_(std::move(vm)),
-      counts_(std::move(counts)) {}
+      counts_(std::move(counts)),
+      scan_(std::move(scan)) {}
 
 Result<NodeReader> NodeReader::open(pid_t pid, const beam::LocateOptions& how,
                                     const std::atomic<bool>& cancelled) {
@@ -47,7 +53,9 @@ Result<NodeReader> NodeReader::open(pid_t pid, const beam::LocateOptions& how,
     ASSIGN_OR_RETURN(auto checked,
                      fit::locate_checked(open_target, how, beam::kCheckTries, cancelled));
     ASSIGN_OR_RETURN(auto counts, sampler::CountsReader::open(*checked.vm));
-    NodeReader reader(pid, std::move(checked.vm), std::move(counts));
+    ASSIGN_OR_RETURN(auto scanned, sampler::CountsReader::open(*checked.vm));
+    NodeReader reader(pid, std::move(checked.vm), std::move(counts),
+                      ProcessScan(std::move(scanned)));
     // Held open before the node's name is read: its number may be another process's one day.
     if (!reader.files_->read(reader.resident_file_)) {
         return reader.has_ended();
@@ -192,6 +200,56 @@ Result<Measurements> NodeReader::scan(const std::atomic<bool>& cancelled) {
         read[Quantity::kMailboxes] = {.value = all};
     }
     return read;
+}
+
+Result<void> NodeReader::describe(records::Capture& capture, records::Node& node) {
+    const auto& facts = vm_->facts();
+    capture.set_tool_version(BEAMDUMP_VERSION);
+    capture.set_mode(records::CAPTURE_MODE_RECORDING);
+    capture.set_started_us(target::clock_ns(CLOCK_REALTIME) / 1000);
+    capture.set_os_pid(id_.pid);
+    capture.set_layout_name(vm_->layout().name());
+    capture.set_layout_release(vm_->layout().release());
+    node.set_otp_release(facts.otp_release);
+    node.set_erts_version(facts.erts_version);
+    node.set_jit(facts.jit);
+    node.set_schedulers(facts.schedulers);
+    node.set_dirty_cpu_schedulers(facts.dirty_cpu_schedulers);
+    node.set_dirty_io_schedulers(facts.dirty_io_schedulers);
+    ASSIGN_OR_RETURN(const auto name, beam::read_node_name(*vm_));
+    node.set_name_atom(name.atom);
+    if (const auto boot = vm_->target().boot_us()) {
+        node.set_boot_us(*boot);
+    }
+    return {};
+}
+
+std::optional<std::string> NodeReader::atom(std::uint32_t index) {
+    auto atoms = beam::AtomReader::open(*vm_);
+    auto text = atoms ? atoms->text(index) : std::unexpected(atoms.error());
+    return text ? std::optional(std::move(*text)) : std::nullopt;
+}
+
+Result<std::optional<records::HistoryScan>> NodeReader::scan_on(
+    double part, const std::atomic<bool>& cancelled) {
+    vm_->forget();
+    const auto slots =
+        static_cast<std::uint32_t>(std::clamp(part, 0.0, 1.0) * static_cast<double>(scan_.slots()));
+    auto scan = scan_.go_on(*vm_, std::max(slots, 1U), cancelled);
+    if (!scan && scan.error().code != ErrorCode::kTargetDied) {
+        return std::nullopt;
+    }
+    return scan;
+}
+
+std::optional<std::uint64_t> NodeReader::processor_ms() {
+    static const auto kTicksASecond = static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK));
+    const auto ticks = sampler::processor_ticks(files_->read(processor_file_).value_or(""));
+    return ticks ? std::optional(*ticks * 1000 / kTicksASecond) : std::nullopt;
+}
+
+std::optional<std::uint64_t> NodeReader::oom_kills() const {
+    return room_ ? room_->oom_kills() : std::nullopt;
 }
 
 }  // namespace beamdump::watch

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "readings/node_id.h"
+#include "readings/process_scan.h"
 #include "rules/quantity.h"
 
 #include <libsample/counts/process_counts.h>
@@ -37,8 +38,22 @@ class NodeReader {
     /// Those that do: the longest mailbox and all mailboxes. kTargetDied; kIo: cancelled.
     Result<Measurements> scan(const std::atomic<bool>& cancelled);
 
+    /// What a recording says of the node at its head.
+    Result<void> describe(records::Capture& capture, records::Node& node);
+    /// The text of an atom; nothing if it cannot be read.
+    [[nodiscard]] std::optional<std::string> atom(std::uint32_t index);
+    /// ProcessScan::go_on() with such a part of the process table. Only kTargetDied is an error.
+    Result<std::optional<records::HistoryScan>> scan_on(double part,
+                                                        const std::atomic<bool>& cancelled);
+    /// Processor time of all its threads so far.
+    [[nodiscard]] std::optional<std::uint64_t> processor_ms();
+    /// CgroupMemory::oom_kills, also when the node has ended. Known once read() was asked for a
+    /// quantity of the cgroup.
+    [[nodiscard]] std::optional<std::uint64_t> oom_kills() const;
+
   private:
-    NodeReader(pid_t pid, std::unique_ptr<beam::Vm> vm, sampler::CountsReader counts);
+    NodeReader(pid_t pid, std::unique_ptr<beam::Vm> vm, sampler::CountsReader counts,
+               ProcessScan scan);
     [[nodiscard]] std::unexpected<Error> has_ended() const;
     void read_limits(const std::set<Quantity>& wanted, Measurements& into);
     void read_memory(Measurements& into);
@@ -47,9 +62,11 @@ class NodeReader {
     NodeId id_;
     std::shared_ptr<target::KeptFiles> files_;
     std::string resident_file_;
+    std::string processor_file_;
     std::optional<target::HeadRoom> room_;
     std::unique_ptr<beam::Vm> vm_;
     sampler::CountsReader counts_;
+    ProcessScan scan_;
     double machine_bytes_ = 0;
     std::optional<std::uint64_t> atom_limit_;
 };

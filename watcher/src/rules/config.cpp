@@ -249,6 +249,12 @@ Result<Config> read_tables(const toml::value& root, const std::string& name) {
             return true;
         }));
     RETURN_IF_ERROR(table.texts("capture", config.capture));
+    RETURN_IF_ERROR(table.text("record", "\"1h\", at most 24 hours, or \"off\"",
+                               [&config](const std::string& text) {
+                                   const auto span = record_span_named(text);
+                                   config.record = span.value_or(config.record);
+                                   return span.has_value();
+                               }));
     if (const auto* const limits = table.find("limits")) {
         if (!limits->is_table()) {
             return table.error(*limits, "limits is a table: [limits]");
@@ -314,6 +320,10 @@ std::optional<CrashDumps::Take> crash_dumps_named(std::string_view name) {
            : name == "redact" ? std::optional(Take::kRedact)
            : name == "ignore" ? std::optional(Take::kIgnore)
                               : std::nullopt;
+}
+
+std::optional<std::chrono::milliseconds> record_span_named(std::string_view text) {
+    return text == "off" ? std::optional(std::chrono::milliseconds(0)) : program::duration_of(text);
 }
 
 bool Config::several() const {

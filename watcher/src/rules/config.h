@@ -31,12 +31,15 @@ struct Config {
     std::vector<std::string> nodes{};
     bool all = false;  ///< every node of this machine
     std::chrono::milliseconds interval{1000};
-    /// Between two readings of every process, for the quantities that need them.
+    /// Between two readings of every process, for the quantities that need them; a recording
+    /// spreads one over so long.
     std::chrono::milliseconds scan_interval{10'000};
     std::filesystem::path folder{"."};
     Limits limits{};
     std::vector<std::string> capture{};  ///< options of every capture, before the rule's
     CrashDumps crash_dumps{};
+    /// How long readings are kept in a recording; 0: there is none.
+    std::chrono::milliseconds record{3'600'000};
     std::vector<Rule> rules{};
 
     /// Whether several nodes may be watched.
@@ -44,6 +47,9 @@ struct Config {
     /// Whether this is one of them.
     [[nodiscard]] bool means(const std::string& name, pid_t pid) const;
 };
+
+/// Config::record of a time, or of "off".
+std::optional<std::chrono::milliseconds> record_span_named(std::string_view text);
 
 /// "convert", "redact" or "ignore".
 std::optional<CrashDumps::Take> crash_dumps_named(std::string_view name);

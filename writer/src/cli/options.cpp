@@ -47,6 +47,7 @@ struct RawOptions {
     std::string ets;
     std::string redact;
     std::string profile;
+    std::string history;
     std::string memory;
     Options options;
 };
@@ -136,6 +137,10 @@ void declare(CLI::App& app, RawOptions& raw) {
     app.add_option("--reason", raw.options.capture.reason,
                    "Why the dump is taken, one line: the summary shows it")
         ->type_name("TEXT");
+    app.add_option("--history", raw.history,
+                   "Put readings of the node into the dump, as beamdump-watch\nhands them over: a "
+                   "History message of the dump format")
+        ->type_name("FILE");
     app.add_option("-o,--output", raw.output,
                    "The dump to write; -: standard output\n(default: beamdump-PID-TIME.beamdump "
                    "or\nCORE.beamdump in the current directory)")
@@ -231,6 +236,9 @@ Result<void> set_target(const RawOptions& raw, Options& options) {
                                 options.check ? "--check" : "--core: a core does nothing"));
     }
     options.profile = program::duration_of(raw.profile);
+    if (!raw.history.empty()) {
+        capture.history = raw.history;
+    }
     if (const auto pid = nodes::pid_of(raw.node)) {
         capture.pid = *pid;
     } else if (raw.core.empty()) {

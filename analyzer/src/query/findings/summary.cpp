@@ -36,6 +36,8 @@ std::string mode_text(records::CaptureMode mode) {
             return "crash_dump";
         case records::CAPTURE_MODE_CORE:
             return "core";
+        case records::CAPTURE_MODE_RECORDING:
+            return "recording";
         default:
             return "unknown";
     }

@@ -134,6 +134,9 @@ TEST(HeadRoom, TheLowestCgroupThatCountsSaysHowOftenItsLimitWasReached) {
     EXPECT_EQ(tree.room().limit_reached(), std::nullopt);
     tree.file("sys/fs/cgroup/app.slice/memory.events", "high 4\nmax 3\n");
     EXPECT_EQ(tree.room().limit_reached(), 3U);
+    EXPECT_EQ(tree.room().oom_kills(), std::nullopt);
+    tree.file("sys/fs/cgroup/app.slice/memory.events", "oom 2\noom_kill 1\noom_group_kill 0\n");
+    EXPECT_EQ(tree.room().oom_kills(), 1U);
 }
 
 TEST(HeadRoom, WhatTheKernelCountsForEachCgroup) {

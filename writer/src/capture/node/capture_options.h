@@ -77,6 +77,8 @@ struct CaptureOptions {
     std::optional<std::filesystem::path> layout;
     /// Samples of what the node did before, to be written into the dump. Null: none.
     std::shared_ptr<const ProfileReport> samples;
+    /// A file with what beamdump-watch read of the node before, for the dump: a History message.
+    std::optional<std::filesystem::path> history;
     /// Hides the values; also the filter of the DumpWriter. Null: nothing is hidden.
     std::shared_ptr<redact::Redactor> redactor;
     /// As if the executable had no symbols and no debug file.

@@ -124,6 +124,19 @@ Result<void> NodeCapture::samples(const ProfileReport& report) {
     });
 }
 
+Result<void> NodeCapture::history(const std::filesystem::path& file) {
+    const auto text = target::read_text(file);
+    if (!text) {
+        return fail(ErrorCode::kIo, fmt::format("cannot read the readings in {}", file.string()));
+    }
+    records::History history;
+    if (!history.ParseFromString(*text)) {
+        return fail(ErrorCode::kCorrupt,
+                    fmt::format("{} is no History message of beamdump-watch", file.string()));
+    }
+    return append_history(copier_.writer(), std::move(history), trailer_);
+}
+
 Result<void> NodeCapture::epoch(std::uint32_t number, records::MemorySourceKind source) {
     records::Epoch epoch;
     epoch.set_number(number);

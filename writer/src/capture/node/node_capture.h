@@ -99,6 +99,8 @@ class NodeCapture {
     /// Samples that were taken before the capture. kTargetDied: of a process that had this id
     /// before.
     Result<void> samples(const ProfileReport& report);
+    /// CaptureOptions::history. kIo, kCorrupt.
+    Result<void> history(const std::filesystem::path& file);
     Result<void> epoch(std::uint32_t number, records::MemorySourceKind source);
     Result<void> node(const std::vector<beam::ModuleCode>& modules);
     /// These three write what they have not written before: all of it at first, then what came.

@@ -145,6 +145,9 @@ Result<std::unique_ptr<Session>> Session::begin(const CaptureOptions& options,
     if (options.samples != nullptr) {
         RETURN_IF_ERROR(self.node_.samples(*options.samples));
     }
+    if (options.history) {
+        RETURN_IF_ERROR(self.node_.history(*options.history));
+    }
     if (auto said = doubts.sentence(self.vm_->facts().otp_release, self.vm_->layout())) {
         self.warn(std::move(*said));
     }

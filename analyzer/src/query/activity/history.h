@@ -1,0 +1,76 @@
+#pragma once
+
+#include "query/facts/dump_facts.h"
+#include "query/rows/fields.h"
+#include "query/rows/row_list.h"
+
+#include <libdump/model/dump.h>
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace beamdump::query {
+
+/// What beamdump-watch read of a node at about one moment.
+struct HistoryReading {
+    std::uint64_t at_us = 0;
+    std::optional<std::uint64_t> memory, limit, resident, total, processes_memory, system, binary,
+        code, ets;
+    std::optional<std::uint64_t> processes, ports, atoms, run_queue;
+    /// Processor time per time since the reading before, in tenths of a percent of one processor.
+    std::optional<std::uint64_t> processor;
+    std::optional<std::uint64_t> pressure;  ///< tenths of a percent
+    std::optional<std::uint64_t> limit_reached, oom_kills;
+};
+
+/// A process in one reading of all processes, in which it was among the first.
+struct HistoryProcess {
+    std::uint64_t at_us = 0;
+    std::string pid;
+    std::optional<std::string> name{};  ///< registered
+    std::optional<std::string> initial_call{};
+    std::optional<std::uint64_t> heap{}, messages{};
+};
+
+/// A process from the first reading that has it to the last.
+struct HistoryOfProcess {
+    std::string pid;
+    std::optional<std::string> name{};
+    std::optional<std::string> initial_call{};
+    std::vector<HistoryProcess> seen{};  ///< at least one
+    /// By how much it is more in the last reading that tells it than in the first; nothing where it
+    /// is not more.
+    [[nodiscard]] std::optional<std::uint64_t> heap_growth() const;
+    [[nodiscard]] std::optional<std::uint64_t> messages_growth() const;
+};
+
+struct History {
+    DumpFacts dump;
+    bool recording = false;  ///< a file of beamdump-watch, not a dump's part
+    std::optional<std::uint64_t> os_pid;
+    std::vector<HistoryReading> readings;        ///< at least one; in order of time
+    std::vector<std::uint64_t> scans_us;         ///< when readings of all processes began
+    std::vector<HistoryOfProcess> processes;     ///< in order of their first reading
+    std::optional<std::uint64_t> node_ended_us;  ///< when beamdump-watch saw that it had ended
+    std::optional<std::uint64_t> watcher_ended_us;
+    /// Processes of its cgroup that the kernel ended for memory between the last reading and the
+    /// node's end.
+    std::optional<std::uint64_t> oom_kills_at_end;
+};
+
+std::span<const Field<HistoryReading>> history_fields();
+std::span<const Field<HistoryProcess>> history_process_fields();
+std::span<const Column> history_columns();
+std::span<const Column> history_process_columns();
+
+/// kNotFound: the dump has no readings.
+Result<History> read_history(Dump& dump, const std::string& file);
+
+/// The readings, and the processes of each reading of all, as rows. Errors as read_history().
+Result<RowList> list_history(Dump& dump, const RowQuery& query);
+Result<RowList> list_history_processes(Dump& dump, const RowQuery& query);
+
+}  // namespace beamdump::query

@@ -1,0 +1,165 @@
+#include "render/history.h"
+
+#include "program.h"
+#include "sample_history.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace beamdump::test {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class HistoryTest : public ::testing::Test {
+  protected:
+    HistoryTest() { program_.put("recording.beamdump", sample_recording()); }
+
+    Ran ended(std::uint64_t oom_kills) {
+        records::History end;
+        end.set_node_ended_us(kHistoryBegin + 590'500'000);
+        end.set_oom_kills_at_end(oom_kills);
+        program_.put("ended.beamdump", sample_recording(end));
+        return program_.run({"history", "ended.beamdump"});
+    }
+
+    Program program_;
+};
+
+TEST_F(HistoryTest, ShowsWhatGrewFromTheFirstReadingToTheLast) {
+    const auto ran = program_.run({"history", "recording.beamdump"});
+    EXPECT_EQ(ran.status, 0) << ran.err;
+    EXPECT_THAT(ran.out, HasSubstr("sample@host (process 4711): 60 readings from 2023-11-14 "
+                                   "22:13:20 UTC to 2023-11-14 22:23:10 UTC\n"));
+    EXPECT_THAT(ran.out, HasSubstr("memory     100.0 MiB  100.0 MiB  159.0 MiB  159.0 MiB  "
+                                   "+59.0 MiB  ▁▁▁▁▁▂▂▂▂▂▂▃▃▃▃▃▃▄▄▄▄▄▅▅▅▅▅▅▆▆▆▆▆▇▇▇▇▇▇█\n"));
+    EXPECT_THAT(ran.out, HasSubstr("processor      50.0%"));
+    EXPECT_THAT(ran.out, HasSubstr("Heaps that grew most\n"
+                                   "PID      NAME     FIRST      LAST     CHANGE  OVER TIME\n"
+                                   "<0.1.0>  alpha  6.0 MiB  60.0 MiB  +54.0 MiB  "));
+    EXPECT_THAT(ran.out,
+                HasSubstr("Mailboxes that grew most\n"
+                          "PID      NAME          FIRST   LAST  CHANGE  OVER TIME\n"
+                          "<0.8.0>                    0  9,000  +9,000                      ▁ █\n"
+                          "<0.7.0>  demo:alpha/1    500  5,900  +5,400  "));
+    // What no reading has is not shown.
+    EXPECT_THAT(ran.out, Not(HasSubstr("atoms")));
+}
+
+TEST_F(HistoryTest, SaysWhenTheNodeHadEndedAndOfWhat) {
+    EXPECT_THAT(ended(3).out,
+                HasSubstr("The node had ended by 2023-11-14 22:23:10 UTC; the last reading is 500 "
+                          "ms older. Between them the kernel ended 1 process of its cgroup for "
+                          "lack of memory (OOM kill).\n"));
+    EXPECT_THAT(ended(2).out, Not(HasSubstr("OOM kill")));
+    records::History end;
+    end.set_watcher_ended_us(kHistoryBegin + 600'000'000);
+    program_.put("left.beamdump", sample_recording(end));
+    EXPECT_THAT(program_.run({"history", "left.beamdump"}).out,
+                HasSubstr("beamdump-watch ended at 2023-11-14 22:23:20 UTC, when the node still "
+                          "ran.\n"));
+}
+
+TEST_F(HistoryTest, ARecordingWithoutAnEndSaysThatTheEndIsNotKnown) {
+    auto bytes = sample_recording();
+    bytes.resize(bytes.size() / 2);
+    program_.put("cut.beamdump", bytes);
+    const auto ran = program_.run({"history", "cut.beamdump"});
+    EXPECT_EQ(ran.status, 3);
+    EXPECT_THAT(ran.err, HasSubstr("cut.beamdump was cut off"));
+    EXPECT_THAT(ran.out, HasSubstr("When the node ended is not known; it ran at 2023-11-14"));
+    EXPECT_THAT(program_.run({"history", "cut.beamdump", "--json"}).out,
+                HasSubstr("\"recording\": true"));
+}
+
+/// Each prefix of the file has the readings of its whole frames, or is refused. One that ends with
+/// a frame, as that of a killed watcher, is not incomplete.
+TEST_F(HistoryTest, ARecordingThatIsCutAnywhereHasTheFirstReadings) {
+    const auto bytes = sample_recording();
+    std::size_t most = 0;
+    std::size_t ended_with_a_frame = 0;
+    for (std::size_t size = 0; size < bytes.size(); size += 7) {
+        program_.put("cut.beamdump", {bytes.begin(), bytes.begin() + static_cast<long>(size)});
+        const auto ran = program_.run({"history", "cut.beamdump", "--ndjson"});
+        EXPECT_EQ(ran.status == 0, ran.err.empty()) << size;
+        ended_with_a_frame += ran.status == 0 ? 1 : 0;
+        if (ran.status == 1) {
+            continue;
+        }
+        std::size_t readings = 0;
+        for (auto at = ran.out.find("\"reading\""); at != std::string::npos;
+             at = ran.out.find("\"reading\"", at + 1)) {
+            EXPECT_NE(
+                ran.out.find(fmt::format("\"at_us\":{}",
+                                         kHistoryBegin + static_cast<long>(readings) * 10'000'000)),
+                std::string::npos)
+                << size;
+            ++readings;
+        }
+        EXPECT_GE(readings, most) << size;
+        most = readings;
+    }
+    EXPECT_EQ(most, 60U);
+    EXPECT_GT(ended_with_a_frame, 0U);
+}
+
+TEST_F(HistoryTest, OtherCommandsRefuseARecording) {
+    for (const auto* command : {"summary", "processes", "memory"}) {
+        const auto ran = program_.run({command, "recording.beamdump"});
+        EXPECT_EQ(ran.status, 1) << command;
+        EXPECT_THAT(ran.err, HasSubstr("recording.beamdump is a recording of beamdump-watch, which "
+                                       "has readings and no processes"));
+    }
+    const auto none = program_.run({"history", "sample.beamdump"});
+    EXPECT_EQ(none.status, 1);
+    EXPECT_THAT(none.err, HasSubstr("the dump has no readings"));
+}
+
+TEST_F(HistoryTest, LinesHaveAReadingOrAProcessEach) {
+    const auto ran = program_.run({"history", "recording.beamdump", "--ndjson"});
+    EXPECT_THAT(ran.out, HasSubstr("{\"kind\":\"reading\",\"node\":\"sample@host\",\"at_us\":"
+                                   "1700000000000000,\"memory\":104857600,\"limit\":167772160,"
+                                   "\"resident\":94371840,\"processes\":50,\"oom_kills\":2}\n"));
+    EXPECT_THAT(ran.out,
+                HasSubstr("{\"kind\":\"process\",\"node\":\"sample@host\",\"at_us\":"
+                          "1700000040000000,\"pid\":\"<0.1.0>\",\"name\":\"alpha\",\"heap\":"
+                          "6291456,\"messages\":0}\n"));
+    EXPECT_EQ(program_.run({"history", "recording.beamdump", "--ndjson", "--json"}).status, 2);
+}
+
+TEST_F(HistoryTest, IsATableOfSql) {
+    SampleDump dump;
+    const auto history = sample_history();
+    for (const auto& reading : history.reading()) {
+        records::History page;
+        *page.add_reading() = reading;
+        dump.builder().trailer().add_history_offset(
+            dump.builder().append(format::RecordKind::kHistory, page));
+    }
+    program_.put("with.beamdump", dump.finish());
+    EXPECT_EQ(program_
+                  .run({"sql", "with.beamdump",
+                        "SELECT count(*), max(memory) - min(memory) FROM history", "--csv"})
+                  .out,
+              "count(*),max(memory) - min(memory)\r\n60,61865984\r\n");
+    EXPECT_EQ(program_
+                  .run({"sql", "with.beamdump",
+                        "SELECT pid, max(heap) FROM history_processes GROUP BY pid ORDER BY 2 "
+                        "DESC LIMIT 1",
+                        "--csv"})
+                  .out,
+              "pid,max(heap)\r\n<0.1.0>,62914560\r\n");
+}
+
+TEST(SparklineTest, HasTheLargestValueOfEachPartOfTheTime) {
+    using Values = std::vector<std::pair<std::uint64_t, std::optional<std::uint64_t>>>;
+    EXPECT_EQ(render::sparkline(Values{{0, 0}, {1, 7}, {9, 3}}, {0, 9}, 4), "█  ▄");
+    EXPECT_EQ(render::sparkline(Values{{0, 5}, {3, std::nullopt}, {9, 5}}, {0, 9}, 4), "▁  ▁");
+    EXPECT_EQ(render::sparkline(Values{{50, 1}, {2, 2}}, {10, 20}, 2), "█▁");
+    EXPECT_EQ(render::sparkline(Values{{5, 1}}, {5, 5}, 2), "▁ ");
+    EXPECT_EQ(render::sparkline(Values{}, {0, 9}, 2), "  ");
+}
+
+}  // namespace
+}  // namespace beamdump::test
