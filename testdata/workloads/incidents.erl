@@ -23,6 +23,7 @@ tell(<<"end">>) ->
     end,
     wait_until(fun() -> [] =:= [Name || Name <- registered(), is_of_incident(Name)] end),
     resume(),
+    wait_until(fun() -> at_rest(literal_collector(processes())) end),
     wait_until(fun() -> erlang:system_info(process_count) < 200 end),
     <<"ended">>;
 tell(Name) ->
@@ -167,12 +168,37 @@ make(<<"restart_loop">>, _) ->
     {ok, Pid} = supervisor:start_link({local, incident_supervisor}, ?MODULE, supervisor),
     wait_until(fun() -> restarts(Pid) >= 5 end),
     Pid;
+make(<<"persistent_terms">>, _) ->
+    Collector = literal_collector(processes()),
+    {reductions, Before} = process_info(Collector, reductions),
+    new(incident_putter, fun(Putter) -> ready(Putter), put_again(0) end),
+    %% More than the rule's threshold.
+    wait_until(fun() -> {reductions, Now} = process_info(Collector, reductions),
+                        Now > Before + 3000000
+               end),
+    Collector;
 make(<<"old_code">>, _) ->
     planted:run_old_code(),
     none;
 make(<<"atoms">>, _) ->
     _ = [list_to_atom("incident_param_" ++ integer_to_list(N)) || N <- lists:seq(1, 22000)],
     none.
+
+literal_collector([Pid | Pids]) ->
+    case process_info(Pid, initial_call) of
+        {initial_call, {erts_literal_area_collector, start, 0}} -> Pid;
+        _ -> literal_collector(Pids)
+    end.
+
+put_again(N) ->
+    persistent_term:put(incident_term, [N]),
+    put_again(N + 1).
+
+%% The collector of literals has nothing to do.
+at_rest(Collector) ->
+    {reductions, Before} = process_info(Collector, reductions),
+    timer:sleep(50),
+    {reductions, Before} =:= process_info(Collector, reductions).
 
 selective() ->
     receive {wanted, _} -> ok end.

@@ -25,8 +25,8 @@ LISTS = {
     "sockets": ("activity/sockets", "properties/sockets/items", "socket"),
     "timers": ("activity/timers", "properties/timers/items", "timer"),
     "schedulers": ("activity/schedulers", "properties/schedulers/items", "scheduler"),
-    "nodes": ("activity/nodes", "properties/nodes/items", None),
-    "persistent-terms": ("activity/persistent-terms", "properties/terms/items", None),
+    "nodes": ("activity/nodes", "properties/nodes/items", "node"),
+    "persistent-terms": ("activity/persistent-terms", "properties/terms/items", "persistent_term"),
     "history": ("activity/history", "properties/readings/items", None),
     "history_processes": ("activity/history", "properties/processes/items/properties/seen/items", None),
     "processes": ("common", "$defs/process", "process"),
@@ -47,7 +47,11 @@ The names for `--columns`, `--sort`, `--filter` and `--group-by`, in the order o
 MORE = {"modules": ("user_count", "users"), "persistent-terms": ("term",),
         "processes": ("void_reason",)}
 # A line of an export says of what kind its thing is.
-RENAMED = {"timer": {"kind": "timer_kind"}, "scheduler": {"kind": "scheduler_kind"}}
+RENAMED = {"timer": {"kind": "timer_kind"}, "scheduler": {"kind": "scheduler_kind"},
+           "node": {"node": "other_node"}}
+# Columns that exports do not have, and what they have besides.
+NOT_EXPORTED = {"persistent_term": ("value",)}
+ONLY_EXPORTED = {"process": ("display_name",)}
 OF_A_LINE = ("kind", "node", "captured_us")
 
 
@@ -81,14 +85,16 @@ class Schemas:
                 continue
             urn = self.file(file)["$id"]
             named = {RENAMED.get(kind, {}).get(column, column): column
-                     for column in said["exported"]}
+                     for column in said["exported"] if column not in NOT_EXPORTED.get(kind, ())}
+            only = {name: export["$defs"][kind]["properties"][name]
+                    for name in ONLY_EXPORTED.get(kind, ())}
             export["$defs"][kind]["properties"] = {
                 member: {"$ref": f"{urn}#/{path}/properties/{column}"}
-                for member, column in named.items()}
+                for member, column in named.items()} | only
             of_line = lines[kind]["properties"]
             lines[kind]["properties"] = {name: of_line[name] for name in OF_A_LINE} | {
                 member: {"$ref": f"{export['$id']}#/$defs/{kind}/properties/{member}"}
-                for member in named}
+                for member in (*named, *only)}
 
     def page(self):
         text = PAGE_HEAD

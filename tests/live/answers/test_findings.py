@@ -11,6 +11,7 @@ import unittest
 from unittest import mock
 
 from support import schemas, tools, whole_node
+from support.nif import build_nif
 from support.node import start_workload
 from support.zoo import crash_zoo
 
@@ -210,6 +211,36 @@ class Strained(unittest.TestCase):
         found = [finding["id"] for finding in tools.analyze_json("summary", dump)["findings"]]
         self.assertIn("stopped_node", found)
         self.assertEqual(node.ask("ping"), "pong")
+
+
+class Wedged(unittest.TestCase):
+    """A native call on a normal scheduler that does not return."""
+
+    def test_the_process_is_named_in_each_mode_that_looks_twice(self):
+        scratch = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        with mock.patch.dict(os.environ, BEAMDUMP_WEDGED_NIF=str(build_nif(scratch, "wedged"))):
+            node = start_workload("wedged", 0.1)
+        self.addCleanup(node.stop)
+        dump = scratch / "wedged.beamdump"
+        self.assertEqual(self.native_calls(node, dump, "auto"), [])
+        self.assertEqual(node.ask("wedged sleeping"), "ok")
+        for mode in ("auto", "live", "snapshot"):
+            for _ in range(100):
+                found = self.native_calls(node, dump, mode)
+                if found:
+                    break
+                # The process has not begun to run.
+                time.sleep(0.05)
+            print(mode, found, flush=True)
+            (finding,) = found
+            self.assertRegex(finding["sentence"],
+                             r"^sleeping \(<0\.\d+\.0>\) ran without a pause for at least [\d,]+ ms, its "
+                             r"last known function is wedged:sleeping/0: native code")
+
+    def native_calls(self, node, dump, mode):
+        tools.capture(node, dump, "--force", "--mode", mode)
+        return [finding for finding in tools.analyze_json("summary", dump)["findings"]
+                if finding["id"] == "native_call"]
 
 
 if __name__ == "__main__":

@@ -33,6 +33,7 @@ INCIDENTS = {
     "timers_of_nobody": ("orphaned_timers", "incident_gone"),
     "timers_of_one": ("orphaned_timers", "for one receiver, incident_timers"),
     "restart_loop": ("restart_loop", "incident_supervisor"),
+    "persistent_terms": ("persistent_terms", "Persistent terms are replaced or erased often"),
     "binaries": ("binary_memory", "of which incident_binaries"),
     "old_code": ("old_code", "planted_old"),
     # Last: atoms remain.

@@ -17,6 +17,8 @@ LISTS = {
     "socket": (("sockets", "--limit", "0"), "sockets", {}),
     "timer": (("timers", "--limit", "0"), "timers", {"kind": "timer_kind"}),
     "scheduler": (("schedulers", "--limit", "0"), "schedulers", {"kind": "scheduler_kind"}),
+    "node": (("nodes", "--limit", "0"), "nodes", {"node": "other_node"}),
+    "persistent_term": (("persistent-terms", "--limit", "0"), "terms", {}),
     "finding": (("summary",), "findings", {}),
     "finding_left_out": (("summary",), "findings_left_out", {}),
     "module": (("modules", "--limit", "0"), "modules", {}),
@@ -26,9 +28,11 @@ LISTS = {
     "allocator": (("allocators",), "allocators", {}),
     "resident": (("memory",), "resident_parts", {}),
 }
-# Only in the command's answer; an export has no names from dictionaries.
+# Only in the command's answer; of names from dictionaries an export has a process's display_name.
 LEFT_OUT = {"memory_words", "figures", "label", "process_name", "owner_display_name",
-            "receiver_display_name", "process_display_name"}
+            "receiver_display_name", "process_display_name", "controller_display_name", "value"}
+# What a process is called by: the first of these that it has.
+NAMES = ("registered_name", "label", "process_name", "translated_initial_call", "initial_call")
 # An export of a crash dump at --detail stacks reads all heaps and so may know more names.
 NAMED_BY_HEAPS = ("atom", "atom_group", "module")
 
@@ -64,6 +68,17 @@ def multiset(things):
     return collections.Counter(tuple(sorted(thing.items())) for thing in things)
 
 
+def compare_names(test, processes, told):
+    """Takes the display names out of exported processes."""
+    named = {process["pid"]: next((process[name] for name in NAMES if name in process), None)
+             for process in told}
+    for process in processes:
+        shown, expected = process.pop("display_name", None), named[process["pid"]]
+        # An alias is as Elixir writes it.
+        if expected is None or not expected.startswith("'Elixir."):
+            test.assertEqual(shown, expected, process)
+
+
 def compare(test, lines, answer):
     """Compares the lines of a dump with `answer(COMMAND, ...)`. Returns the number of kinds compared."""
     compared = 0
@@ -73,6 +88,8 @@ def compare(test, lines, answer):
         if told is None or member not in told:
             test.assertEqual(found, [], kind)
             continue
+        if kind == "process":
+            compare_names(test, found, told[member])
         expected = multiset({names.get(name, name): value for name, value in thing.items()
                              if name not in LEFT_OUT} for thing in told[member])
         if of_kind(lines, "dump")[0]["mode"] == "crash_dump" and kind in NAMED_BY_HEAPS:

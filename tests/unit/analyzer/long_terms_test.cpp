@@ -132,6 +132,31 @@ TEST(LongTerms, AreWholeWhereAnAnswerListsThem) {
     }
 }
 
+TEST(LongTerms, ATextIsToldToBeTruncatedOnlyWithTheOptionForIt) {
+    SampleDump dump;
+    SampleProcess process;
+    process.name = kAlphaAtom;
+    constexpr std::uint64_t kItems = 300;
+    for (std::uint64_t i = 0; i < kItems; ++i) {
+        process.heap.push_back(small_word(100000 + i));
+        process.heap.push_back(i + 1 == kItems ? kNil : list_word(heap_of(1) + (i + 1) * 16));
+    }
+    process.messages = {list_word(heap_of(1))};
+    dump.add(process);
+    Program program;
+    program.put("long.beamdump", dump.finish());
+    const auto said = [&program](std::vector<std::string> more) {
+        std::vector<std::string> arguments = {"term", "long.beamdump", "alpha", "message 0"};
+        arguments.insert(arguments.end(), more.begin(), more.end());
+        return program.run(std::move(arguments)).err;
+    };
+    EXPECT_EQ(said({}), "");
+    EXPECT_EQ(said({"--json"}), "");
+    EXPECT_THAT(said({"--term-bytes", "100"}),
+                HasSubstr("the text was truncated to 100 bytes (--term-bytes)"));
+    EXPECT_EQ(said({"--term-bytes", "0"}), "");
+}
+
 TEST(LongTerms, PiecesMakeTheSameTextAsAWholeOne) {
     // Longer than several pieces.
     SampleDump dump;

@@ -201,7 +201,7 @@ class SampleDump {
         process.set_heap_end_address(stack_of(sample.number) + sample.stack.size() * 8);
         auto* call = process.mutable_initial_call();
         call->set_module_atom(sample.initial_module);
-        call->set_function_atom(kLoopAtom);
+        call->set_function_atom(sample.initial_function);
         call->set_arity(sample.initial_arity);
         *process.mutable_current_function() = *call;
         if (sample.current) {

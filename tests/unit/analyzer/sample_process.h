@@ -65,6 +65,7 @@ struct SampleProcess {
     std::vector<records::Monitor> monitors = {};  ///< further ones
     std::uint64_t off_heap = 0;                   ///< first of the list of off-heap things
     std::uint32_t initial_module = kModuleAtom;
+    std::uint32_t initial_function = kLoopAtom;
     std::uint32_t initial_arity = 1;
     std::optional<std::uint64_t> queue_length = {};  ///< as counted; else that of `messages`
     std::optional<std::uint64_t> dictionary_entries = {};

@@ -75,10 +75,7 @@ class TermCommand final : public Command {
                                              out, *reading, format(invocation.out())));
         if (cut) {
             invocation.report(
-                text_
-                    ? fmt::format("the text was truncated to {} bytes (--term-bytes)", term_bytes_)
-                    : fmt::format("the text was truncated to {} bytes: --term-bytes 0 shows all",
-                                  render::kShownTermBytes));
+                fmt::format("the text was truncated to {} bytes (--term-bytes)", term_bytes_));
         }
         return outcome(invocation, *reading);
     }

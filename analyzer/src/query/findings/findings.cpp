@@ -17,9 +17,12 @@ namespace beamdump::query {
     RULE(call_cycle)                 \
     RULE(waiting_callers)            \
     RULE(system_process)             \
+    RULE(native_call)                \
     RULE(busy_port)                  \
     RULE(restart_loop)               \
     RULE(mailbox)                    \
+    RULE(asleep_with_messages)       \
+    RULE(persistent_terms)           \
     RULE(run_queue)                  \
     RULE(hot_process)                \
     RULE(process_memory)             \

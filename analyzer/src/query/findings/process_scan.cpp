@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <span>
 
 namespace beamdump::query {
 
@@ -17,6 +18,15 @@ namespace {
 
 /// Where a process waits that has called another (gen.erl, erpc.erl; OTP 25.2.3 to 29.1.1).
 constexpr std::array kCalls = {std::string_view("gen:do_call/4"), std::string_view("erpc:call/5")};
+
+/// Where a process hibernates, until a message wakes it (erl_process.c; gen_server.erl and
+/// gen_statem.erl from OTP 28 on, where erlang:hibernate/0 keeps the stack; 25.2.3 to 29.1.1).
+constexpr std::array kHibernations = {std::string_view("erlang:hibernate/3"),
+                                      std::string_view("gen_server:loop_hibernate/4"),
+                                      std::string_view("gen_statem:loop_hibernate/3")};
+
+/// OTP 25.2.3 to 29.1.1 (erts_literal_area_collector.erl).
+constexpr std::array kLiteralCollector = {std::string_view("erts_literal_area_collector:start/0")};
 
 using Function = std::array<std::uint64_t, 3>;
 
@@ -43,6 +53,25 @@ Ranking ranking() {
             }};
 }
 
+/// Whether functions are among some, by their names: each is looked up once.
+class NamedFunctions {
+  public:
+    explicit NamedFunctions(std::span<const std::string_view> names) : names_(names) {}
+
+    bool has(Dump& dump, const Function& function) {
+        const auto [known, is_new] = known_.try_emplace(function, false);
+        if (is_new) {
+            const auto text = mfa_text(dump, mfa_of(function));
+            known->second = text && std::ranges::find(names_, *text) != names_.end();
+        }
+        return known->second;
+    }
+
+  private:
+    std::span<const std::string_view> names_;
+    std::map<Function, bool> known_;
+};
+
 class Scan {
   public:
     Scan(Dump& dump, const std::set<std::uint64_t>& modules, std::uint64_t most_in_call)
@@ -52,6 +81,7 @@ class Scan {
         queue_ = columns_.add(records::PROCESS_COLUMN_MESSAGE_QUEUE_LENGTH);
         reductions_ = columns_.add(records::PROCESS_COLUMN_REDUCTIONS);
         status_ = columns_.add(records::PROCESS_COLUMN_STATUS);
+        void_reason_ = columns_.add(records::PROCESS_COLUMN_VOID_REASON);
         translated_ = places(kTranslatedCall);
         initial_ = places({records::PROCESS_COLUMN_INITIAL_MODULE,
                            records::PROCESS_COLUMN_INITIAL_FUNCTION,
@@ -122,12 +152,19 @@ class Scan {
         if (values[status_]) {
             ++scan_.statuses[status_name(static_cast<records::ProcessStatus>(*values[status_]))];
         }
+        if (values[void_reason_] == records::VOID_REASON_RUNNING) {
+            keep(scan_.running, row);
+        }
+        const auto initial = function(values, initial_);
+        if (initial && (*initial)[2] == 0 && literal_collectors_.has(dump_, *initial)) {
+            scan_.literal_collector = row;
+        }
         auto kind = function(values, translated_);
         if (kind && is_supervisor(*kind)) {
             keep(scan_.supervisors, row);
         }
         if (!kind) {
-            kind = function(values, initial_);
+            kind = initial;
         }
         if (kind) {
             Kind& of = kinds_[*kind];
@@ -138,23 +175,16 @@ class Scan {
             if (modules_.contains((*current)[0])) {
                 keep(scan_.in_old_code, row);
             }
-            if (is_call(*current)) {
+            const auto arity = (*current)[2];
+            if ((arity == 4 || arity == 5) && calls_.has(dump_, *current)) {
                 keep(scan_.in_call, row);
             }
+            if (values[queue_].value_or(0) != 0 &&
+                values[status_] == records::PROCESS_STATUS_WAITING &&
+                hibernations_.has(dump_, *current)) {
+                keep(scan_.asleep, row);
+            }
         }
-    }
-
-    /// Looks only at names of functions whose arity fits, each once.
-    bool is_call(const Function& function) {
-        if (function[2] != 4 && function[2] != 5) {
-            return false;
-        }
-        const auto [known, is_new] = calls_.try_emplace(function, false);
-        if (is_new) {
-            const auto text = mfa_text(dump_, mfa_of(function));
-            known->second = text && std::ranges::find(kCalls, *text) != kCalls.end();
-        }
-        return known->second;
     }
 
     /// What proc_lib started: supervisor:Module/1 (supervisor.erl, init/1).
@@ -177,6 +207,7 @@ class Scan {
     std::size_t queue_ = 0;
     std::size_t reductions_ = 0;
     std::size_t status_ = 0;
+    std::size_t void_reason_ = 0;
     Places translated_{};
     Places initial_{};
     Places current_{};
@@ -184,7 +215,9 @@ class Scan {
     Ranking largest_ = ranking();
     Ranking longest_ = ranking();
     std::map<Function, Kind> kinds_;
-    std::map<Function, bool> calls_;
+    NamedFunctions calls_{kCalls};
+    NamedFunctions hibernations_{kHibernations};
+    NamedFunctions literal_collectors_{kLiteralCollector};
     std::map<Function, bool> supervisors_;
 };
 

@@ -42,7 +42,11 @@ struct ProcessScan {
     std::optional<records::Mfa> kind;
     std::uint64_t kind_processes = 0;
     std::uint64_t kind_bytes = 0;
-    Rows in_call;      ///< that wait in gen:call/4 or erpc:call/5
+    Rows in_call;  ///< that wait in gen:call/4 or erpc:call/5
+    Rows asleep;   ///< that wait, in hibernation and with messages: not of a crash dump
+    Rows running;  ///< that ran, so that the dump does not have their memory
+    /// The system process that takes literals from all processes before they are freed.
+    std::optional<std::uint64_t> literal_collector;
     Rows in_old_code;  ///< whose current function is in one of `modules`
     /// That supervisor:init/1 runs in, as proc_lib says: not known of a crash dump.
     Rows supervisors = {.most = kMostSupervisors};

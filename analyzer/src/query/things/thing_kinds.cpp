@@ -1,5 +1,6 @@
 #include "query/things/thing_kinds.h"
 
+#include "query/activity/nodes.h"
 #include "query/activity/ports.h"
 #include "query/activity/schedulers.h"
 #include "query/activity/sockets.h"
@@ -9,6 +10,7 @@
 #include "query/process/process_line.h"
 #include "query/tables/ets_tables.h"
 #include "query/tables/modules.h"
+#include "query/tables/persistent_terms.h"
 
 #include <algorithm>
 #include <array>
@@ -84,10 +86,25 @@ constexpr std::array kAtom = {count("number"), text("text"), count("bytes")};
 constexpr std::array kEnd = {text("detail"), count("item_limit"), count("processes_read"),
                              count("processes_inconsistent"), count("processes_sensitive")};
 
-/// Columns of a list in which `kind` says something else than in lines.
-std::vector<Column> with_kind_as(std::span<const Column> columns, std::string_view name) {
+/// Those of a process, and what tables call it (shown_name()).
+std::vector<Column> with_display_name(std::span<const Column> columns) {
+    auto with_name = exported_columns(columns);
+    with_name.push_back(text("display_name"));
+    return with_name;
+}
+
+/// Columns without the texts of terms' values: an export has none.
+std::vector<Column> without_values(std::span<const Column> columns) {
+    auto kept = exported_columns(columns);
+    std::erase_if(kept, [](const Column& column) { return column.name == "value"; });
+    return kept;
+}
+
+/// Columns of a list of which one has a name that says something else in lines.
+std::vector<Column> renamed(std::span<const Column> columns, std::string_view from,
+                            std::string_view to) {
     auto renamed = exported_columns(columns);
-    std::ranges::find(renamed, "kind", &Column::name)->name = name;
+    std::ranges::find(renamed, from, &Column::name)->name = to;
     return renamed;
 }
 
@@ -122,7 +139,7 @@ BEAMDUMP_KIND(end_kind, "end", "exports", kEnd)
         static const ThingKind kKind{name, table, kColumns}; \
         return kKind;                                        \
     }
-BEAMDUMP_LISTED_KIND(process_kind, "process", "processes", exported_columns(process_columns()))
+BEAMDUMP_LISTED_KIND(process_kind, "process", "processes", with_display_name(process_columns()))
 BEAMDUMP_LISTED_KIND(binary_kind, "binary", "binaries", exported_columns(binary_columns()))
 BEAMDUMP_LISTED_KIND(allocator_kind, "allocator", "allocators",
                      exported_columns(allocator_columns()))
@@ -130,21 +147,25 @@ BEAMDUMP_LISTED_KIND(module_kind, "module", "modules", exported_columns(module_c
 BEAMDUMP_LISTED_KIND(ets_table_kind, "ets_table", "ets_tables", exported_columns(ets_columns()))
 BEAMDUMP_LISTED_KIND(port_kind, "port", "ports", exported_columns(port_columns()))
 BEAMDUMP_LISTED_KIND(socket_kind, "socket", "sockets", exported_columns(socket_columns()))
-BEAMDUMP_LISTED_KIND(timer_kind, "timer", "timers", with_kind_as(timer_columns(), "timer_kind"))
+BEAMDUMP_LISTED_KIND(timer_kind, "timer", "timers", renamed(timer_columns(), "kind", "timer_kind"))
 BEAMDUMP_LISTED_KIND(scheduler_kind, "scheduler", "schedulers",
-                     with_kind_as(scheduler_columns(), "scheduler_kind"))
+                     renamed(scheduler_columns(), "kind", "scheduler_kind"))
+BEAMDUMP_LISTED_KIND(node_kind, "node", "nodes", renamed(node_columns(), "node", "other_node"))
+BEAMDUMP_LISTED_KIND(persistent_term_kind, "persistent_term", "persistent_terms",
+                     without_values(persistent_term_columns()))
 #undef BEAMDUMP_LISTED_KIND
 
 std::span<const ThingKind* const> thing_kinds() {
     static const std::array kKinds = {
-        &dump_kind(),          &finding_kind(),    &finding_left_out_kind(),
-        &memory_kind(),        &resident_kind(),   &allocator_kind(),
-        &group_kind(),         &atom_group_kind(), &module_kind(),
-        &port_kind(),          &socket_kind(),     &timer_kind(),
-        &scheduler_kind(),     &ets_table_kind(),  &process_kind(),
-        &binary_kind(),        &parent_kind(),     &wait_kind(),
-        &link_kind(),          &monitor_kind(),    &frame_kind(),
-        &message_shape_kind(), &atom_kind(),       &end_kind()};
+        &dump_kind(),      &finding_kind(),    &finding_left_out_kind(),
+        &memory_kind(),    &resident_kind(),   &allocator_kind(),
+        &group_kind(),     &atom_group_kind(), &module_kind(),
+        &port_kind(),      &socket_kind(),     &timer_kind(),
+        &scheduler_kind(), &node_kind(),       &persistent_term_kind(),
+        &ets_table_kind(), &process_kind(),    &binary_kind(),
+        &parent_kind(),    &wait_kind(),       &link_kind(),
+        &monitor_kind(),   &frame_kind(),      &message_shape_kind(),
+        &atom_kind(),      &end_kind()};
     return kKinds;
 }
 

@@ -29,6 +29,8 @@ const ThingKind& port_kind();
 const ThingKind& socket_kind();
 const ThingKind& timer_kind();
 const ThingKind& scheduler_kind();
+const ThingKind& node_kind();
+const ThingKind& persistent_term_kind();
 const ThingKind& ets_table_kind();
 const ThingKind& process_kind();
 const ThingKind& binary_kind();

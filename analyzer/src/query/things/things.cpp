@@ -1,5 +1,6 @@
 #include "query/things/things.h"
 
+#include "query/activity/nodes.h"
 #include "query/activity/ports.h"
 #include "query/activity/schedulers.h"
 #include "query/activity/sockets.h"
@@ -19,6 +20,7 @@
 #include "query/tables/atoms.h"
 #include "query/tables/ets_tables.h"
 #include "query/tables/modules.h"
+#include "query/tables/persistent_terms.h"
 
 #include <libdump/base/return_if_error.h>
 #include <libdump/model/owner_id.h>
@@ -276,6 +278,8 @@ class Things {
         RETURN_IF_ERROR(listed(socket_kind(), list_sockets, "receive_queue"));
         RETURN_IF_ERROR(listed(timer_kind(), list_timers, "left_ms"));
         RETURN_IF_ERROR(listed(scheduler_kind(), list_schedulers, "queue"));
+        RETURN_IF_ERROR(listed(node_kind(), list_nodes, "queue"));
+        RETURN_IF_ERROR(persistent_terms());
         RETURN_IF_ERROR(listed(ets_table_kind(), list_ets_tables, kEtsSort));
         if (options_.detail != Detail::kFacts) {
             RETURN_IF_ERROR(processes());
@@ -412,16 +416,20 @@ class Things {
         return is_of_crash_dump(dump_) ? Cell() : cell(std::uint64_t{index});
     }
 
-    /// A thing, by its cells in all of its columns.
-    Result<void> tell(const ThingKind& kind, std::span<const Column> columns, const Row& row) {
+    static Row exported_cells(std::span<const Column> columns, const Row& row) {
         Row cells;
-        cells.reserve(kind.columns.size());
+        cells.reserve(columns.size());
         for (std::size_t column = 0; column < row.size(); ++column) {
             if (is_exported(columns[column])) {
                 cells.push_back(exported_cell(columns[column], row[column]));
             }
         }
-        return visitor_.thing(kind, cells);
+        return cells;
+    }
+
+    /// A thing, by its cells in all of its columns.
+    Result<void> tell(const ThingKind& kind, std::span<const Column> columns, const Row& row) {
+        return visitor_.thing(kind, exported_cells(columns, row));
     }
 
     using List = Result<RowList> (*)(Dump& dump, const RowQuery& query);
@@ -436,6 +444,24 @@ class Things {
         RETURN_IF_ERROR(begin(kind, known(answer->total())));
         for (const Row& row : answer->take()) {
             RETURN_IF_ERROR(tell(kind, answer->columns(), row));
+        }
+        return {};
+    }
+
+    /// Keys, as far as they are shown by default, and sizes.
+    Result<void> persistent_terms() {
+        constexpr std::size_t kKeyBytes = 200;
+        const RowQuery query{.sort = "words", .filters = {}, .limit = options_.limit};
+        ASSIGN_OR_RETURN(auto answer, if_there(list_persistent_terms(dump_, query, kKeyBytes)));
+        if (!answer) {
+            return {};
+        }
+        RETURN_IF_ERROR(begin(persistent_term_kind(), known(answer->list.total())));
+        const auto value = column_place(persistent_term_columns(), "value");
+        for (const Row& row : answer->list.take()) {
+            auto cells = exported_cells(persistent_term_columns(), row);
+            cells.erase(cells.begin() + static_cast<std::ptrdiff_t>(value));
+            RETURN_IF_ERROR(visitor_.thing(persistent_term_kind(), cells));
         }
         return {};
     }
@@ -473,6 +499,7 @@ class Things {
         ProcessQuery query;
         query.sort.by = sort;
         query.limit = options_.limit;
+        query.names = true;
         ASSIGN_OR_RETURN(auto listing, ProcessListing::select(dump_, query));
         for (;;) {
             ASSIGN_OR_RETURN(const auto lines, listing.next());
@@ -485,7 +512,9 @@ class Things {
                     (chosen_ && !chosen_->insert(line.pid).second)) {
                     continue;
                 }
-                RETURN_IF_ERROR(tell(process_kind(), process_columns(), process_cells(line)));
+                auto cells = exported_cells(process_columns(), process_cells(line));
+                cells.push_back(cell(shown_name(line)));
+                RETURN_IF_ERROR(visitor_.thing(process_kind(), cells));
             }
         }
     }

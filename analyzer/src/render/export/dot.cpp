@@ -72,13 +72,7 @@ class Graph final : public DotGraph {
   private:
     void process(const std::string& pid, const query::ThingKind& kind, const query::Row& row) {
         known_.insert(pid);
-        std::string name = text_of(kind, row, "registered_name");
-        if (name.empty()) {
-            name = text_of(kind, row, "translated_initial_call");
-        }
-        if (name.empty()) {
-            name = text_of(kind, row, "initial_call");
-        }
+        const std::string name = text_of(kind, row, "display_name");
         std::string label = graph_id(name + " " + pid);
         for (std::size_t at = 0; at < row.size(); ++at) {
             const auto* bytes = std::get_if<std::uint64_t>(&row[at]);

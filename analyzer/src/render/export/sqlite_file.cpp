@@ -282,7 +282,8 @@ class File final : public SqliteFile {
         }
     }
 
-    /// Makes the tables; of a file that was there, those that are new since it was made.
+    /// Makes the tables; of a file that was there, tables and columns that are new since it was
+    /// made.
     Result<void> begin() {
         // Pages that do not fit are written again and again.
         RETURN_IF_ERROR(connection_->run("PRAGMA cache_size = -65536"));
@@ -291,7 +292,8 @@ class File final : public SqliteFile {
             return connection_->run(sqlite_schema());
         }
         RETURN_IF_ERROR(check_kind(*connection_));
-        return connection_->run(sqlite_tables());
+        RETURN_IF_ERROR(connection_->run(sqlite_tables()));
+        return add_columns();
     }
 
     std::unique_ptr<query::ThingVisitor> add(const query::DumpFacts& facts) override {
@@ -317,6 +319,23 @@ class File final : public SqliteFile {
     }
 
   private:
+    Result<void> add_columns() {
+        for (const query::ThingKind* kind : query::thing_kinds()) {
+            for (const auto& column : kind->columns) {
+                ASSIGN_OR_RETURN(
+                    const auto has,
+                    connection_->number(fmt::format(
+                        "SELECT count(*) FROM pragma_table_info('{}') WHERE name = '{}'",
+                        kind->table, column.name)));
+                if (has == 0) {
+                    RETURN_IF_ERROR(connection_->run(fmt::format(
+                        "ALTER TABLE {} ADD COLUMN {}", kind->table, sqlite_column(column))));
+                }
+            }
+        }
+        return {};
+    }
+
     std::unique_ptr<Connection> connection_;
     std::string partial_;
     bool replace_;

@@ -8,17 +8,13 @@ namespace beamdump::render {
 
 namespace {
 
-std::string_view type_of(const query::Column& column) {
-    return query::is_text(column.kind) ? "TEXT" : "INTEGER";
-}
-
 std::string table(const query::ThingKind& kind) {
     const bool is_dump = &kind == &query::dump_kind();
     std::string sql = fmt::format("CREATE TABLE IF NOT EXISTS {} ({}", kind.table,
                                   is_dump ? "id INTEGER PRIMARY KEY, node TEXT, captured_us INTEGER"
                                           : "dump INTEGER NOT NULL REFERENCES dumps (id)");
     for (const auto& column : kind.columns) {
-        sql += fmt::format(", \"{}\" {}", column.name, type_of(column));
+        sql += ", " + sqlite_column(column);
     }
     return sql + ");\n";
 }
@@ -31,7 +27,7 @@ CREATE INDEX frames_by_pid ON frames (dump, pid);
 constexpr std::string_view kViews = R"(
 CREATE VIEW named_processes AS
   SELECT d.node, d.captured_us, p.*,
-         coalesce(p.registered_name, p.translated_initial_call, p.initial_call) AS name
+         coalesce(p.display_name, p.registered_name, p.translated_initial_call, p.initial_call) AS name
   FROM processes p JOIN dumps d ON d.id = p.dump;
 CREATE VIEW mailboxes AS
   SELECT p.dump, p.node, p.captured_us, p.pid, p.name, p.message_queue_len, s.shape, s.count
@@ -63,6 +59,10 @@ CREATE VIEW ets_growth AS
 )";
 
 }  // namespace
+
+std::string sqlite_column(const query::Column& column) {
+    return fmt::format("\"{}\" {}", column.name, query::is_text(column.kind) ? "TEXT" : "INTEGER");
+}
 
 std::string sqlite_tables() {
     std::string sql;

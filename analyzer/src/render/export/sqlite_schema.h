@@ -1,5 +1,7 @@
 #pragma once
 
+#include "query/rows/column.h"
+
 #include <string>
 
 namespace beamdump::render {
@@ -9,6 +11,8 @@ inline constexpr int kSqliteApplication = 0x42446d70;
 /// user_version: raised when a table or column changes its meaning or goes.
 inline constexpr int kSqliteVersion = 1;
 
+/// A column's name and type, in a statement.
+std::string sqlite_column(const query::Column& column);
 /// The statements that make the tables, those that are not there.
 std::string sqlite_tables();
 /// The statements that make tables and views.

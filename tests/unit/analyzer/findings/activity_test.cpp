@@ -55,6 +55,105 @@ TEST_F(Activity, AProcessThatDidLessOrWaitsIsNot) {
     }
 }
 
+void add_epoch(SampleDump& dump, records::MemorySourceKind source) {
+    records::Epoch epoch;
+    epoch.set_source(source);
+    dump.builder().trailer().add_epoch_offset(
+        dump.builder().append(format::RecordKind::kEpoch, epoch));
+}
+
+class Asleep : public FindingsFixture {
+  protected:
+    /// Two messages in alpha, which hibernates, on a node with a scheduler that sleeps and `awake`
+    /// that do not.
+    std::vector<std::string> found_in(records::MemorySourceKind source, int awake) {
+        constexpr std::uint32_t kErlang = 8;
+        constexpr std::uint32_t kHibernate = 9;
+        SampleDump dump;
+        dump.builder().add_atoms(kErlang, {"erlang", "hibernate"});
+        add_epoch(dump, source);
+        records::Schedulers page;
+        for (int number = 0; number <= awake; ++number) {
+            auto& scheduler = *page.add_scheduler();
+            scheduler.set_kind(records::SCHEDULER_KIND_NORMAL);
+            scheduler.set_number(static_cast<std::uint32_t>(number) + 1);
+            scheduler.set_busy(false);
+            scheduler.set_sleeping(number == 0);
+            scheduler.set_suspended(false);
+        }
+        dump.builder().trailer().add_schedulers_offset(
+            dump.builder().append(format::RecordKind::kScheduler, page));
+        SampleProcess asleep = alpha_process();
+        asleep.current = {kErlang, kHibernate, 3};
+        dump.add(asleep);
+        // Neither one without messages, nor one that reads them elsewhere.
+        asleep = process_2();
+        asleep.current = {kErlang, kHibernate, 3};
+        dump.add(asleep);
+        asleep = process_2();
+        asleep.number = 3;
+        asleep.messages = {small_word(7), small_word(8)};
+        dump.add(asleep);
+        // Nor one that is running already.
+        asleep.number = 4;
+        asleep.current = {kErlang, kHibernate, 3};
+        asleep.void_reason = records::VOID_REASON_RUNNING;
+        dump.add(asleep);
+        return found(look(dump), "asleep_with_messages");
+    }
+};
+
+TEST_F(Asleep, AProcessThatSleepsOverMessagesIsNamed) {
+    for (const auto source : {records::MEMORY_SOURCE_STOPPED, records::MEMORY_SOURCE_TWIN}) {
+        EXPECT_THAT(found_in(source, 1),
+                    ElementsAre("alpha (<0.1.0>) hibernates with 2 messages in its queue, and is "
+                                "not about to run: it was not woken."));
+    }
+}
+
+TEST_F(Asleep, WhatMayBeOnItsWayOrOfTwoMomentsIsNot) {
+    EXPECT_THAT(found_in(records::MEMORY_SOURCE_STOPPED, 2), IsEmpty());
+    EXPECT_THAT(found_in(records::MEMORY_SOURCE_LIVE, 0), IsEmpty());
+}
+
+class LiteralCollector : public FindingsFixture {
+  protected:
+    /// The collector waits for `requests` processes, and has used so many reductions; others
+    /// 98,000,000.
+    std::vector<std::string> found_with(std::uint64_t requests, std::uint64_t reductions) {
+        constexpr std::uint32_t kModule = 8;
+        SampleDump dump;
+        dump.builder().add_atoms(kModule, {"erts_literal_area_collector", "start"});
+        SampleProcess collector = process_2();
+        collector.initial_module = kModule;
+        collector.initial_function = kModule + 1;
+        collector.initial_arity = 0;
+        collector.reductions = reductions;
+        collector.heap = {tuple_header(2), small_word(requests), kNil};
+        collector.stack = {kNil, boxed_word(heap_of(2)), kNormalExit};
+        dump.add(collector);
+        SampleProcess other = alpha_process();
+        other.reductions = 98'000'000;
+        dump.add(other);
+        return found(look(dump), "persistent_terms");
+    }
+};
+
+TEST_F(LiteralCollector, ThatIsAtWorkAndHasWorkedMuchIsNamed) {
+    EXPECT_THAT(
+        found_with(3, 2'000'000),
+        ElementsAre("Persistent terms are replaced or erased often, or modules purged: the literal "
+                    "area collector (<0.2.0>), which searches each process for what is to be "
+                    "freed, is at work and has used 2% of the reductions of all processes "
+                    "(2,000,000). Who puts terms is not in a dump: beamdump-sample blame NODE "
+                    "--native persistent_term:put/2."));
+    EXPECT_THAT(found_with(3, 1'999'999), IsEmpty());
+}
+
+TEST_F(LiteralCollector, ThatRestsIsNot) {
+    EXPECT_THAT(found_with(0, 25'000'000), IsEmpty());
+}
+
 records::Schedulers schedulers_with_queues(std::initializer_list<std::uint32_t> lengths) {
     records::Schedulers page;
     std::uint32_t number = 0;

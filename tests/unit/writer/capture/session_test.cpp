@@ -331,6 +331,29 @@ TEST_P(Live, ListsWhatNeverDoes) {
     EXPECT_EQ(end.words_captured(), 0U);
 }
 
+TEST_P(Live, TellsWhichProcessRunsWithoutAPause) {
+    node.worker.structure().set("state", node.vm.constant("state_running"));
+    auto pending = once();
+    ASSERT_EQ(pending.size(), 1U);
+    ASSERT_TRUE(tries_->list(pending));
+    const auto end = finished().end_of(owner(node.worker)).value();
+    EXPECT_EQ(end.void_reason(), records::VOID_REASON_RUNNING);
+    EXPECT_THAT(end.detail(),
+                ::testing::MatchesRegex("it ran without a pause for at least [3-9][0-9][0-9] ms"));
+}
+
+TEST_P(Live, SaysNothingOfAProcessThatPausedOrCollects) {
+    for (const auto* const becomes : {"state_running", "state_gc"}) {
+        node.worker.structure().set("state", node.vm.constant("state_running"));
+        auto pending = once();
+        ASSERT_EQ(pending.size(), 1U);
+        node.worker.structure().set("state", node.vm.constant(becomes));
+        node.worker.structure().set("reds", node.worker.structure().get("reds") + 4000);
+        ASSERT_TRUE(tries_->list(pending));
+        EXPECT_EQ(pending[0].detail, "");
+    }
+}
+
 TEST_P(Live, TakesNoCopyOfAProcessThatMovedMeanwhile) {
     // It runs between the reading of its structure and the end of the copy: of the one together
     // with other processes, and of the one alone.

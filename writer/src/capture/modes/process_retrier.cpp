@@ -1,14 +1,84 @@
 #include "capture/modes/process_retrier.h"
 
+#include <libdump/base/amount_text.h>
 #include <libdump/base/return_if_error.h>
+#include <libdump/format/unpaused_run.h>
+#include <libvm/target/process/clock.h>
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <numeric>
+#include <thread>
 
 namespace beamdump::capture {
+namespace {
+
+/// A process that waits for a processor of the machine does not pause either: this is longer than a
+/// thread waits for one, also within a small quota of processor time.
+constexpr std::int64_t kUnpausedNs = 300'000'000;
+constexpr std::chrono::milliseconds kBetweenLooksAtRuns{10};
+
+}  // namespace
 
 Result<ProcessRetrier> ProcessRetrier::open(Session& session) {
     ASSIGN_OR_RETURN(auto proof,
                      beam::ProcessProof::open(session.vm().layout(), session.vm().bulk()));
     ASSIGN_OR_RETURN(auto sizer, beam::ProcessSizer::open(session.vm()));
-    return ProcessRetrier(session, std::move(proof), sizer);
+    beam::LayoutNames names(session.vm().layout());
+    const auto id = names.field("Process", "common.id");
+    const auto reductions = names.field("Process", "reds");
+    RETURN_IF_ERROR(names.outcome());
+    return ProcessRetrier(session, std::move(proof), sizer, id, reductions);
+}
+
+/// Of a process that is running; nullopt: it is not, or it collects.
+std::optional<Pending::Run> ProcessRetrier::run_of(const beam::ProcessReading& reading) const {
+    if (proof_.busy(reading) != records::VOID_REASON_RUNNING) {
+        return std::nullopt;
+    }
+    const beam::StructView view(reading.structure);
+    const auto& stops = session_->stopper().stops().costs();
+    return Pending::Run{
+        view.get(id_), view.get(reductions_), target::clock_ns(CLOCK_MONOTONIC),
+        std::accumulate(stops.begin(), stops.end(), std::int64_t{0},
+                        [](std::int64_t sum, const auto& stop) { return sum + stop.length_ns; })};
+}
+
+/// With the structure in before_. Erlang code is scheduled out after 4,000 reductions, about a
+/// millisecond, and they are added to the process's (erts_schedule(), erl_process.c).
+void ProcessRetrier::note_run(Pending& pending) const {
+    const auto now = run_of(before_);
+    const bool same = now && pending.run && now->id == pending.run->id &&
+                      now->reductions == pending.run->reductions;
+    if (!same) {
+        pending.run = now;
+    }
+}
+
+/// That the process has run without a pause, for how long at least; empty: it has not.
+Result<std::string> ProcessRetrier::unpaused(Pending& pending) {
+    // In a node that a signal has stopped nothing pauses.
+    while (pending.run && !session_->used_up() && session_->vm().target().state() != 'T') {
+        const auto first = *pending.run;
+        ASSIGN_OR_RETURN(const bool here, proof_.read(pending.slot.address, before_));
+        if (!here) {
+            break;
+        }
+        note_run(pending);
+        const auto now = run_of(before_);
+        if (!now || !pending.run || pending.run->since_ns != first.since_ns) {
+            break;
+        }
+        const auto ran = now->since_ns - first.since_ns - (now->stopped_ns - first.stopped_ns);
+        if (ran >= kUnpausedNs) {
+            constexpr std::int64_t kMillisecond = 1'000'000;
+            return fmt::format("{}{} ms", format::kUnpausedRun,
+                               count_text(static_cast<std::uint64_t>(ran / kMillisecond)));
+        }
+        std::this_thread::sleep_for(kBetweenLooksAtRuns);
+    }
+    return {};
 }
 
 /// Reads the structure of the process that is in the slot now. False: the slot is empty.
@@ -43,6 +113,7 @@ Result<bool> ProcessRetrier::capture(Pending& pending,
     request.mended = session_->stopper().collectors().mended(pending.slot.address);
     request.skip_reason = session_->skip_reason(before_.structure);
     request.last = request.skip_reason != records::VOID_REASON_NONE;
+    note_run(pending);
     if (!request.last) {
         pending.detail.clear();
         pending.reason = request.yielded ? records::VOID_REASON_NONE : proof_.busy(before_);
@@ -97,6 +168,9 @@ Result<std::optional<beam::ProcessSize>> ProcessRetrier::size(const Pending& pen
 Result<void> ProcessRetrier::list(std::span<Pending> pending) {
     for (auto& process : pending) {
         session_->vm().forget();
+        if (process.reason == records::VOID_REASON_RUNNING) {
+            ASSIGN_OR_RETURN(process.detail, unpaused(process));
+        }
         ASSIGN_OR_RETURN(auto here, look_at(process));
         if (!here) {
             continue;

@@ -5,17 +5,28 @@
 #include <libvm/beam/processes/process.h>
 #include <libvm/beam/processes/process_proof.h>
 
+#include <cstdint>
+#include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace beamdump::capture {
 
 /// A process that has kept changing so far.
 struct Pending {
+    /// A process that was running at each look since `since_ns`, with the same id and reductions.
+    struct Run {
+        std::uint64_t id = 0;
+        std::uint64_t reductions = 0;
+        std::int64_t since_ns = 0;    ///< monotonic
+        std::int64_t stopped_ns = 0;  ///< how long the capture had stopped the node by then
+    };
     beam::IdSlot slot;
     std::uint32_t tries = 0;
     records::VoidReason reason = records::VOID_REASON_NONE;  ///< of the last try
     std::string detail = {};                                 ///< more about it
+    std::optional<Run> run = {};
 };
 
 /// A process whose structure and contents were read together with those of others (LiveBatch).
@@ -45,20 +56,30 @@ class ProcessRetrier {
     /// The process's size by its structure; nullopt if it has exited.
     Result<std::optional<beam::ProcessSize>> size(const Pending& pending);
 
-    /// Lists processes that could not be captured as void.
+    /// Lists processes that could not be captured as void. Of one that has run without a pause
+    /// since the first look it says so, and waits until that is certain.
     Result<void> list(std::span<Pending> pending);
 
   private:
-    ProcessRetrier(Session& session, beam::ProcessProof proof, beam::ProcessSizer sizer)
-        : session_(&session), proof_(std::move(proof)), sizer_(sizer) {}
+    ProcessRetrier(Session& session, beam::ProcessProof proof, beam::ProcessSizer sizer,
+                   beam::Field id, beam::Field reductions)
+        : session_(&session),
+          proof_(std::move(proof)),
+          sizer_(sizer),
+          id_(id),
+          reductions_(reductions) {}
     Result<bool> look_at(Pending& pending);
     Result<bool> capture(Pending& pending, const std::vector<memory::HeldPart>* contents,
                          const Watch* watch, bool standing);
     Result<records::VoidReason> changed(const Pending& pending);
+    [[nodiscard]] std::optional<Pending::Run> run_of(const beam::ProcessReading& reading) const;
+    void note_run(Pending& pending) const;
+    Result<std::string> unpaused(Pending& pending);
 
     Session* session_;
     beam::ProcessProof proof_;
     beam::ProcessSizer sizer_;
+    beam::Field id_, reductions_;
     beam::ProcessReading before_;
     beam::ProcessReading after_;
 };

@@ -1,11 +1,13 @@
 #include "query/activity/schedulers.h"
 #include "query/findings/finding.h"
 #include "query/findings/node_facts.h"
+#include "query/process/opened_process.h"
 #include "query/tables/modules.h"
 
 #include <libdump/base/amount_text.h>
 #include <libdump/base/decimal.h>
 #include <libdump/base/return_if_error.h>
+#include <libdump/format/unpaused_run.h>
 #include <libdump/model/node_scheme.h>
 
 #include <fmt/format.h>
@@ -250,6 +252,38 @@ Result<RuleAnswer> run_queue_rule(NodeFacts& facts) {
     }
     if (unknown != 0) {
         answer.left_out = fmt::format("{} could not be read", counted(unknown, "run queue"));
+    }
+    return answer;
+}
+
+/// Native code on a normal scheduler should return within a millisecond (erl_nif(3)): meanwhile
+/// nothing else runs on that scheduler. The capture tells which processes had no pause.
+Result<RuleAnswer> native_call_rule(NodeFacts& facts) {
+    ASSIGN_OR_RETURN(const auto* scan, facts.processes());
+    RuleAnswer answer;
+    for (const auto row : scan->running.rows) {
+        if (answer.findings.size() == kMostOfARule) {
+            break;
+        }
+        ASSIGN_OR_RETURN(const auto line, facts.line(row));
+        ASSIGN_OR_RETURN(const auto process, open_process(facts.dump(), line.pid));
+        std::string_view told = process->run.end.detail();
+        if (!told.starts_with(format::kUnpausedRun)) {
+            continue;
+        }
+        told.remove_prefix(format::kUnpausedRun.size());
+        Finding finding;
+        finding.sentence = fmt::format(
+            "{} ran without a pause for at least {}{}: native code (a NIF, BIF or driver) does not "
+            "return, and its scheduler runs nothing else. beamdump-sample stacks shows where it "
+            "is.",
+            process_with_name(line), told,
+            line.current_function
+                ? fmt::format(", its last known function is {}", *line.current_function)
+                : std::string());
+        finding.command = facts.command("process", {pid_word(line)});
+        finding.figures = {{"process", line.pid}, {"least", std::string(told)}};
+        answer.findings.push_back(std::move(finding));
     }
     return answer;
 }

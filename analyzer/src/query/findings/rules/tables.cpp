@@ -2,10 +2,13 @@
 #include "query/activity/timers.h"
 #include "query/findings/finding.h"
 #include "query/findings/node_facts.h"
+#include "query/process/opened_process.h"
 #include "query/tables/atoms.h"
+#include "query/term/term_view.h"
 
 #include <libdump/base/amount_text.h>
 #include <libdump/base/return_if_error.h>
+#include <libdump/term/process_stack.h>
 
 #include <fmt/format.h>
 
@@ -15,7 +18,8 @@
 #include <unordered_map>
 #include <vector>
 
-// Rules about ETS tables, and the node's tables of atoms, processes, ports and timers.
+// Rules about ETS tables, persistent terms, and the node's tables of atoms, processes, ports and
+// timers.
 
 namespace beamdump::query {
 
@@ -253,6 +257,69 @@ Result<RuleAnswer> orphaned_timers_rule(NodeFacts& facts) {
         finding.figures = {{"timers", receiver.timers}, {"all_timers", all}, {"receiver", name}};
         answer.findings.push_back(std::move(finding));
     }
+    return answer;
+}
+
+namespace {
+
+/// A collection costs some 150 reductions for each process: replacing a hundred terms of a node
+/// with a hundred processes. What a server puts as it starts is less.
+constexpr std::uint64_t kMuchCollecting = 2'000'000;
+
+/// For how many processes the collector waits: msg_loop/4 keeps a tuple of the requests under way
+/// and the processes that follow (erts_literal_area_collector.erl, OTP 25.2.3 to 29.1.1). nullopt:
+/// its stack is not in the dump, or another one.
+std::optional<std::uint64_t> requests_under_way(OpenedProcess& process) {
+    const TermView view(process.context(), process.scheme);
+    StackWalk walk(process.context(), process.scheme, process.stack());
+    while (const auto entry = walk.next()) {
+        const bool pair =
+            entry->kind == StackEntry::Kind::kRegister && view.arity(entry->word) == 2;
+        const auto first = pair ? view.element(entry->word, 1) : std::nullopt;
+        if (first && word_kind(process.scheme, *first) == WordKind::kSmall) {
+            return static_cast<std::uint64_t>(std::max<std::int64_t>(small_value(*first), 0));
+        }
+    }
+    return std::nullopt;
+}
+
+}  // namespace
+
+/// Before the words of a persistent term that was replaced or erased are freed, or those of a
+/// purged module, each process is searched for them.
+Result<RuleAnswer> persistent_terms_rule(NodeFacts& facts) {
+    ASSIGN_OR_RETURN(const auto* scan, facts.processes());
+    RuleAnswer answer;
+    if (!scan->literal_collector) {
+        return answer;
+    }
+    ASSIGN_OR_RETURN(const auto line, facts.line(*scan->literal_collector));
+    const auto reductions = line.reductions.value_or(0);
+    if (reductions < kMuchCollecting) {
+        return answer;
+    }
+    ASSIGN_OR_RETURN(const auto process, open_process(facts.dump(), line.pid));
+    const auto waits_for = line.void_reason ? std::nullopt : requests_under_way(*process);
+    const bool works = line.status.value_or("waiting") != "waiting" || waits_for.value_or(0) != 0 ||
+                       line.message_queue_length.value_or(0) != 0;
+    // What it did once is no problem of now.
+    if (!works) {
+        return answer;
+    }
+    const auto share = percent_of(reductions, scan->reductions);
+    Finding finding;
+    finding.sentence = fmt::format(
+        "Persistent terms are replaced or erased often, or modules purged: the literal area "
+        "collector ({}), which searches each process for what is to be freed, is at work and has "
+        "used {}% of the reductions of all processes ({}). Who puts terms is not in a dump: "
+        "beamdump-sample blame NODE --native persistent_term:put/2.",
+        line.pid, share, count_text(reductions));
+    finding.command = facts.command("persistent-terms");
+    finding.figures = {{"reductions", reductions},
+                       {"all_reductions", scan->reductions},
+                       {"share_percent", share},
+                       {"process", line.pid}};
+    answer.findings.push_back(std::move(finding));
     return answer;
 }
 

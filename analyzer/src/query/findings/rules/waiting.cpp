@@ -1,7 +1,9 @@
+#include "query/activity/schedulers.h"
 #include "query/findings/finding.h"
 #include "query/findings/node_facts.h"
 #include "query/process/message_senders.h"
 #include "query/process/messages.h"
+#include "query/process/opened_process.h"
 #include "query/process/process_names.h"
 
 #include <libdump/base/amount_text.h>
@@ -231,6 +233,66 @@ Result<RuleAnswer> mailbox_rule(NodeFacts& facts) {
         finding.sentence = fmt::format("A mailbox of {} messages in {}{}{}.", count_text(messages),
                                        process_with_name(line), place_of(line), more);
         finding.command = facts.command("messages", {pid_word(line)});
+        answer.findings.push_back(std::move(finding));
+    }
+    return answer;
+}
+
+namespace {
+
+/// Whether a process was captured while nothing ran: what its structure says is of one moment.
+Result<bool> of_one_moment(Dump& dump, std::uint32_t epoch) {
+    for (const auto offset : dump.trailer().epoch_offset()) {
+        ASSIGN_OR_RETURN(const auto entry, dump.reader().message_at<records::Epoch>(
+                                               offset, format::RecordKind::kEpoch));
+        if (entry.number() == epoch) {
+            return entry.source() == records::MEMORY_SOURCE_STOPPED ||
+                   entry.source() == records::MEMORY_SOURCE_TWIN;
+        }
+    }
+    return false;
+}
+
+}  // namespace
+
+/// A message makes a hibernating process runnable, so that one which waits with messages was not
+/// woken. The flag that it hibernates does not tell: it stays until the next collection
+/// (erl_process.c and erl_gc.c, OTP 25.2.3 to 29.1.1). Where it is in its code does. A sender that
+/// was stopped between queueing its message and waking the process is none: each scheduler that is
+/// awake may be such a one. Of a process that was read while the node ran nothing is said, as
+/// messages and state are of two moments.
+Result<RuleAnswer> asleep_with_messages_rule(NodeFacts& facts) {
+    ASSIGN_OR_RETURN(const auto* scan, facts.processes());
+    RuleAnswer answer;
+    if (is_of_crash_dump(facts.dump()) || scan->asleep.rows.empty()) {
+        return answer;
+    }
+    ASSIGN_OR_RETURN(const auto schedulers, scheduler_lines(facts.dump(), facts.file()));
+    const auto awake =
+        static_cast<std::uint64_t>(std::ranges::count_if(schedulers, [](const auto& line) {
+            return line.scheduler && line.state != "sleeping" && line.state != "suspended";
+        }));
+    for (const auto row : scan->asleep.rows) {
+        if (answer.findings.size() == kMostOfARule) {
+            break;
+        }
+        ASSIGN_OR_RETURN(const auto line, facts.line(row));
+        const auto messages = line.message_queue_length.value_or(0);
+        if (line.void_reason || messages <= awake) {
+            continue;
+        }
+        ASSIGN_OR_RETURN(const auto process, open_process(facts.dump(), line.pid));
+        ASSIGN_OR_RETURN(const bool still,
+                         of_one_moment(facts.dump(), process->run.process.epoch()));
+        if (!still) {
+            continue;
+        }
+        Finding finding;
+        finding.sentence = fmt::format(
+            "{} hibernates with {} in its queue, and is not about to run: it was not woken.",
+            process_with_name(line), counted(messages, "message"));
+        finding.command = facts.command("messages", {pid_word(line)});
+        finding.figures = {{"messages", messages}, {"process", line.pid}};
         answer.findings.push_back(std::move(finding));
     }
     return answer;
