@@ -16,6 +16,7 @@
 #include <ctime>
 #include <span>
 #include <sys/mman.h>
+#include <thread>
 #include <utility>
 
 namespace beamdump::watch {
@@ -23,9 +24,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// How often files of crash dumps, and children while there are any, are looked after. A signal
-/// ends the wait.
-constexpr milliseconds kLook{1000};
+/// How often signals, and children while there are any, are looked after.
+constexpr milliseconds kLook{250};
 constexpr milliseconds kChildLook{20};
 constexpr milliseconds kNodeLook{1000};
 /// How often it is looked whether nodes have started, beside those that are watched.
@@ -116,10 +116,7 @@ void Watcher::sleep_until(milliseconds time) const {
     const auto look = capture_ || !commands_.empty() ? kChildLook : kLook;
     const auto end = std::min(time, now() + look);
     for (auto left = end - now(); !cancelled_ && !asked_ && left.count() > 0; left = end - now()) {
-        // Unlike sleep_for() it ends with a signal.
-        const timespec wait{.tv_sec = left.count() / 1000,
-                            .tv_nsec = left.count() % 1000 * 1'000'000};
-        ::nanosleep(&wait, nullptr);
+        std::this_thread::sleep_for(left);
     }
 }
 

@@ -112,7 +112,7 @@ class Watcher {
     /// Of a rule: its name, before the sentence too. `about`: the rule's name where it is empty.
     void say_of(const NodeId& node, std::size_t rule, std::string_view kind,
                 const std::string& sentence, Facts facts, const std::string& about = "");
-    /// Until the next reading or look, or a signal, or a little: children are looked after.
+    /// Until the next reading or look, or a little: signals and children are looked after.
     void sleep_until(std::chrono::milliseconds time) const;
     [[nodiscard]] std::chrono::milliseconds next_reading() const;
 
