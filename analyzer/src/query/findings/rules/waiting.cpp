@@ -267,7 +267,7 @@ Result<RuleAnswer> asleep_with_messages_rule(NodeFacts& facts) {
     if (is_of_crash_dump(facts.dump()) || scan->asleep.rows.empty()) {
         return answer;
     }
-    ASSIGN_OR_RETURN(const auto schedulers, scheduler_lines(facts.dump(), facts.file()));
+    ASSIGN_OR_RETURN(const auto schedulers, scheduler_lines(facts.dump()));
     const auto awake =
         static_cast<std::uint64_t>(std::ranges::count_if(schedulers, [](const auto& line) {
             return line.scheduler && line.state != "sleeping" && line.state != "suspended";
