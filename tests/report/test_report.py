@@ -175,6 +175,16 @@ class Report(ReportCase):
         self.browser.click("#mailboxes .unfold")
         self.assertEqual(len(self.all_texts("#mailboxes .bars li")), 1)
 
+    def test_lists(self):
+        self.open(self.page("sample", status=3))
+        answer = self.answer("sample")
+        groups = answer("atoms", "--limit", "1000")["groups"]
+        counts = [f"{group['count']:,}" for group in groups]
+        self.assertGreater(len(groups), 3)
+        self.assertEqual(self.column(2, "atoms"), counts)
+        timers = answer("timers", may_fail=True)
+        self.assertEqual(self.browser.run("document.querySelector('#timers').hidden"), timers is None)
+
     def test_harmful_texts_are_only_texts(self):
         path = self.page("harmful")
         page = path.read_text()

@@ -214,6 +214,7 @@ class Bursts {
         const auto bounds = processes_.bounds_of(point.process);
         if (bounds && point.heap_top >= bounds->heap && point.heap_top < bounds->hend) {
             point.heap = bounds->heap;
+            point.heap_end = bounds->hend;
             point.stack_top = point.stack_top != 0 ? point.stack_top : bounds->hend;
         }
     }
@@ -228,7 +229,7 @@ class Bursts {
     std::chrono::nanoseconds length_{};  // of a burst
     Clock::time_point end_;              // of this one
     std::vector<HeapPoint> points_;
-    HeapTops tops_{kNanoseconds / report_.rate};
+    HeapTops tops_{kNanoseconds / report_.rate, collections_.all()};
     std::uint64_t lost_ = 0;  // by clocks before this one
     std::uint64_t counted_ = 0, too_short_ = 0, longest_wanted_ = 0;
 };

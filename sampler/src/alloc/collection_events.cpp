@@ -103,6 +103,7 @@ CollectionEvents CollectionEvents::open(ObservedNode& node, std::uint32_t stack_
         opened.places_.push_back(place);
         opened.events_.push_back(std::move(*events));
     }
+    opened.all_ = places.complete && opened.events_.size() == places.addresses.size();
     return opened;
 }
 

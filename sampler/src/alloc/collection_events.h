@@ -39,6 +39,8 @@ class CollectionEvents {
                                  std::vector<std::string>& remarks);
 
     [[nodiscard]] bool any() const { return !events_.empty(); }
+    /// Whether each collection that begins in Erlang code is seen, or after a BIF.
+    [[nodiscard]] bool all() const { return all_; }
     /// As NodeEvents', of all places.
     Result<void> refresh();
     Result<void> switch_on();
@@ -53,6 +55,7 @@ class CollectionEvents {
   private:
     std::vector<Address> places_;
     std::vector<NodeEvents> events_;  // of each place
+    bool all_ = false;
 };
 
 }  // namespace beamdump::sampler

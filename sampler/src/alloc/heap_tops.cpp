@@ -14,15 +14,56 @@ constexpr std::uint64_t kWordBytes = 8;
 /// Between two samples of a thread, in periods: longer ones are those in which it did not run.
 constexpr float kLongestGap = 2;
 
-/// Whether the heap can have grown from one to the other without a collection.
-bool grew(const HeapPoint& from, const HeapPoint& to) {
-    const bool same_heap = from.heap == 0 || to.heap == 0 || from.heap == to.heap;
-    return same_heap && from.heap_top >= to.heap && to.heap_top >= from.heap_top &&
-           from.stack_top >= from.heap_top &&
-           to.heap_top - from.heap_top <= from.stack_top - from.heap_top;
+/// More than any processor writes in a nanosecond.
+constexpr std::uint64_t kMostBytesOfANanosecond = 32;
+/// In samples: from the middle between two of them to one.
+constexpr double kHalf = 0.5;
+
+/// The part of all words that is made up for beside collections, where functions have so many.
+double made_up_share(const Intervals& intervals, std::span<const std::uint32_t> function_of,
+                     std::span<const double> words) {
+    std::vector<double> time(words.size(), 0);
+    std::vector<double> made_up(words.size(), 0);
+    for (const auto& interval : intervals.all()) {
+        for (const auto& part : intervals.parts_of(interval)) {
+            const auto function = function_of[part.stack];
+            time[function] += part.time * interval.weight;
+            made_up[function] += part.time * (interval.weight - 1);
+        }
+    }
+    double all = 0;
+    double sum = 0;
+    for (std::size_t function = 0; function < words.size(); ++function) {
+        all += words[function];
+        sum += time[function] > 0 ? words[function] * made_up[function] / time[function] : 0;
+    }
+    return all > 0 ? sum / all : 0;
+}
+
+bool is_in_heap_of(std::uint64_t top, const HeapPoint& point) {
+    return point.heap != 0 && top >= point.heap && top < point.heap_end;
 }
 
 }  // namespace
+
+/// Whether the heap can have grown from one to the other without a collection: into the room that
+/// was left, or, where calls have returned meanwhile, into what was the stack. There the block must
+/// be known to be the same, or all collections.
+bool HeapTops::grew(const HeapPoint& from, const HeapPoint& to) const {
+    const bool same_heap = from.heap == 0 || to.heap == 0 || from.heap == to.heap;
+    if (!same_heap || from.heap_top < to.heap || to.heap_top < from.heap_top ||
+        from.stack_top < from.heap_top) {
+        return false;
+    }
+    if (to.heap_top <= from.stack_top) {
+        return true;
+    }
+    const bool possible =
+        to.heap_top - from.heap_top <= kMostBytesOfANanosecond * (to.time_ns - from.time_ns);
+    return to.stack_top > from.stack_top && to.heap_top <= to.stack_top &&
+           (is_in_heap_of(to.heap_top, from) || is_in_heap_of(from.heap_top, to) ||
+            (collections_seen_ && possible));
+}
 
 std::uint32_t HeapTops::stack_of(const HeapPoint& point) {
     std::vector<std::uint32_t> places{stacks_.place({.function = point.function})};
@@ -97,10 +138,21 @@ void HeapTops::add(HeapPoint& point, bool adjacent, Open& open) {
         open.gaps.push_back(own);
         open.points.push_back(&point);
         close(open);
+        if (open.behind_gap) {
+            intervals_.stands_for_more(intervals_.all().size() - 1, kHalf);
+        }
     } else if (connected) {
         ++unusable_;
+        if (open.before) {
+            intervals_.stands_for_more(*open.before, kHalf);
+        }
     }
+    const bool behind_gap = point.collection || (connected ? !usable : open.behind_gap);
     open = {};
+    open.behind_gap = behind_gap;
+    if (usable) {
+        open.before = intervals_.all().size() - 1;
+    }
     // Behind a collection the room is not known before the next point in Erlang code.
     if (!point.collection && (usable || !room_unknown)) {
         open.points.push_back(&point);
@@ -173,7 +225,7 @@ void HeapTops::add_certain(const WordsSplit& split, Allocation& all,
             continue;
         }
         const auto function = function_of(parts.front());
-        const auto words = interval.words * split.scale[function];
+        const auto words = interval.words * interval.weight * split.scale[function];
         if (std::ranges::all_of(
                 parts, [&](const IntervalPart& part) { return function_of(part) == function; })) {
             by_function[function] += words;
@@ -229,7 +281,11 @@ Allocation HeapTops::estimate() const {
         add_squares(rest.by_function, words, squares);
     }
     const double scale = groups > 1 ? (groups - 1.0) / groups : 0;
-    const auto error = [scale](double sum) { return 1.96 * std::sqrt(scale * sum); };
+    // What is made up for beside collections was not seen: it may be another's.
+    const auto made_up = made_up_share(intervals_, function_of, words);
+    const auto error = [&](double sum, double own_words) {
+        return 1.96 * std::sqrt(scale * sum) + std::min(made_up, own_words / all.words);
+    };
     for (std::uint32_t function = 0; function < words.size(); ++function) {
         const auto began = collections_.find(function);
         const auto collections = began != collections_.end() ? began->second : 0;
@@ -238,7 +294,7 @@ Allocation HeapTops::estimate() const {
             all.functions[stacks_.places()[function].function] = {
                 .words = words[function],
                 .certain_words = certain[function],
-                .error = error(squares[function]),
+                .error = error(squares[function], words[function]),
                 .collections = collections};
         }
     }
@@ -246,7 +302,7 @@ Allocation HeapTops::estimate() const {
         if (split.by_stack[stack] > 0) {
             all.by_stack[stack] = {.words = split.by_stack[stack],
                                    .certain_words = certain_by_stack[stack],
-                                   .error = error(squares_by_stack[stack])};
+                                   .error = error(squares_by_stack[stack], split.by_stack[stack])};
             all.stacks.add_weight(stack,
                                   static_cast<std::uint64_t>(std::llround(split.by_stack[stack])));
         }

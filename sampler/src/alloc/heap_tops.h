@@ -24,6 +24,7 @@ struct HeapPoint {
     std::uint64_t heap_top = 0;   ///< in bytes; in native code when it was called; 0: not known
     std::uint64_t stack_top = 0;  ///< where the room on the heap ends at most; 0: not known
     std::uint64_t heap = 0;       ///< where the heap that has this top begins; 0: not known
+    std::uint64_t heap_end = 0;   ///< where that one ends
     std::string function{};       ///< the innermost Erlang function; empty: not known
     /// Of the sample's moment, the innermost first; nothing: not known, or not wanted.
     std::optional<std::vector<std::string>> callers{};
@@ -65,10 +66,15 @@ struct Allocation {
 /// out, messages can arrive on its heap: the interval has their words too. A function's words in an
 /// interval count to the stacks that it was seen with in it, by their numbers of samples; a sample
 /// without callers has no part in that if another one of the function and the interval has some.
+/// What an interval that a collection cuts would have shown is taken from those next to it: a
+/// function may allocate at one time and need room on the stack at another, in which it is
+/// collected.
 class HeapTops {
   public:
-    /// `period_ns`: of samples, in processor time.
-    explicit HeapTops(std::uint64_t period_ns) : period_(static_cast<float>(period_ns)) {}
+    /// `period_ns`: of samples, in processor time. `collections_seen`: each collection that begins
+    /// in Erlang code has a point of its own.
+    explicit HeapTops(std::uint64_t period_ns, bool collections_seen = false)
+        : period_(static_cast<float>(period_ns)), collections_seen_(collections_seen) {}
 
     /// The points of one burst of samples, in any order. Between bursts nothing is connected.
     void add_burst(std::vector<HeapPoint> points);
@@ -84,7 +90,11 @@ class HeapTops {
         std::vector<const HeapPoint*> points;
         std::vector<float> gaps;  // before each point but the first, in periods
         bool scheduled_out = false;
+        bool behind_gap = false;  ///< the first one: what was before it is not known
+        /// The interval that ended with the first point.
+        std::optional<std::size_t> before = {};
     };
+    [[nodiscard]] bool grew(const HeapPoint& from, const HeapPoint& to) const;
     void add(HeapPoint& point, bool adjacent, Open& open);
     void close(const Open& open);
     void join_unknown_callers(std::vector<IntervalPart>& parts) const;
@@ -98,6 +108,7 @@ class HeapTops {
                      std::vector<double>& by_stack) const;
 
     float period_;
+    bool collections_seen_;
     StackTree stacks_;  // without weights
     std::uint32_t callers_not_known_ = stacks_.place({.function = std::string(kCallersNotKnown)});
     Intervals intervals_;

@@ -36,6 +36,7 @@ class Split {
                 const auto function = function_of(part);
                 if (inside_[function] == (pass == Pass::kInside)) {
                     split.by_stack[part.stack] += words;
+                    words_ += words / interval.weight;
                     split.scheduled_out[function] += interval.scheduled_out ? words : 0;
                 }
             });
@@ -68,9 +69,10 @@ class Split {
                 time_[function] = 0;
             }
         }
-        each_interval(pass, [&](const Interval&, std::span<const IntervalPart> parts) {
+        each_interval(pass, [&](const Interval& interval, std::span<const IntervalPart> parts) {
             for (const auto& part : parts) {
-                time_[function_of(part)] += has_rate(function_of(part), pass) ? 0 : part.time;
+                time_[function_of(part)] +=
+                    has_rate(function_of(part), pass) ? 0 : part.time * interval.weight;
             }
         });
     }
@@ -98,8 +100,9 @@ class Split {
                 if (!has_rate(function_of(part), pass)) {
                     // If none has allocated elsewhere, they share by time.
                     visit(interval, part,
-                          left * (all > 0 ? part.time * rate_[function_of(part)] / all
-                                          : part.time / time));
+                          interval.weight * left *
+                              (all > 0 ? part.time * rate_[function_of(part)] / all
+                                       : part.time / time));
                 }
             }
         });
@@ -130,14 +133,12 @@ class Split {
             }
             split.scale[function] = time_[function] > 0 ? samples / time_[function] : 0;
         }
-        double before = 0;
         double after = 0;
         for (std::size_t stack = 0; stack < split.by_stack.size(); ++stack) {
-            before += split.by_stack[stack];
             after += split.by_stack[stack] * split.scale[seen_.function_of[stack]];
         }
         for (auto& of_function : split.scale) {
-            of_function *= after > 0 ? before / after : 0;
+            of_function *= after > 0 ? words_ / after : 0;
         }
         for (std::size_t stack = 0; stack < split.by_stack.size(); ++stack) {
             const auto function = seen_.function_of[stack];
@@ -152,6 +153,7 @@ class Split {
     const Seen& seen_;
     const std::vector<bool>& inside_;
     std::uint32_t without_;
+    double words_ = 0;          // that were split
     std::vector<double> rate_;  // words of the time of a sample
     std::vector<double> time_;  // in the intervals that the rate is found in
 };

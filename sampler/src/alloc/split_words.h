@@ -1,6 +1,8 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -22,6 +24,8 @@ struct Interval {
     std::uint32_t parts = 0;
     std::uint32_t group = 0;  ///< of its burst
     double words = 0;         ///< by which the heap grew
+    /// How much more time it stands for than its own: of samples next to a collection.
+    double weight = 1;
     bool scheduled_out = false;
 };
 
@@ -34,6 +38,16 @@ class Intervals {
         interval.parts = static_cast<std::uint32_t>(parts.size());
         all_.push_back(interval);
         parts_.insert(parts_.end(), parts.begin(), parts.end());
+    }
+    /// One of them stands for more time than it has, in samples.
+    void stands_for_more(std::size_t interval, double time) {
+        /// Less own time is no measure of what the process did before and after.
+        constexpr double kLeastTime = 0.25;
+        double own = 0;
+        for (const auto& part : parts_of(all_[interval])) {
+            own += part.time;
+        }
+        all_[interval].weight += time / std::max(own, kLeastTime);
     }
     [[nodiscard]] const std::vector<Interval>& all() const { return all_; }
     [[nodiscard]] std::span<const IntervalPart> parts_of(const Interval& interval) const {

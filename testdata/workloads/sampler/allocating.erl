@@ -2,7 +2,8 @@
 %% numbers of words on its heap, one takes time and builds none. Or, after "callers": in rounds in
 %% which one function builds words for two callers. Or, after "calls": one function is called by two
 %% others, three times as often by one as by the other, and counted. Or, after "messages": it and a
-%% process that waits for its messages, of 2,000 words, build as many words as each other.
+%% process that waits for its messages, of 2,000 words, build as many words as each other. Or, after
+%% "recursion": in rounds, in which a function whose calls are nested builds six times as many words as one that loops.
 -module(allocating).
 -export([start/1, tell/1, worker/0, receiver/0]).
 
@@ -36,6 +37,7 @@ tell(<<"functions">>) -> rounds(0);
 tell(<<"callers">>) -> rounds(1);
 tell(<<"calls">>) -> rounds(2);
 tell(<<"messages">>) -> rounds(3);
+tell(<<"recursion">>) -> rounds(4);
 tell(<<"counted">>) -> integer_to_binary(counters:get(persistent_term:get(?MODULE), ?CALLS));
 tell(<<"words">>) ->
     Worker = whereis(allocating_worker),
@@ -76,7 +78,8 @@ rounds_of_work() ->
             0 -> {list(30000), pairs(4000), some(1000), spin(200000)};
             1 -> {much(30000), spin(100000), little(10000), spin(100000)};
             2 -> {often(), often(), often(), seldom(), briefly()};
-            3 -> send(get(message))
+            3 -> send(get(message));
+            4 -> {nested(60000), list(10000)}
         end,
     counters:add(Counters, ?ROUNDS, 1),
     rounds_of_work().
@@ -121,6 +124,12 @@ by_bifs(Binary) -> {binary_to_list(Binary), binary_to_list(Binary)}.
 
 %% 48 words; with the pair of them 99.
 twice(X) -> [X, X, X, X, X, X, X, X, X, X, X, X, X, X, X, X, X, X, X, X, X, X, X, X].
+
+nested(Times) -> {nested, length(nesting(Times))}.
+
+%% 2 words each as a call returns.
+nesting(0) -> [];
+nesting(Times) -> [Times | nesting(Times - 1)].
 
 list(Times) -> {listed, listing(Times, [])}.
 pairs(Times) -> {paired, pairing(Times, [])}.

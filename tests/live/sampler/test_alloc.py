@@ -99,6 +99,26 @@ class Alloc(unittest.TestCase):
         self.assertGreater(seen, 0.95 * all_words)
         self.assertGreater(collections, 10)
 
+    def test_recursion(self):
+        """Words of calls that are nested, built as they return: six times those of a loop. Collections
+        are where the stack needs room."""
+        self.node.ask("allocating recursion")
+        words, intervals, error, all_words = {"nesting": 0, "listing": 0}, 0, 0, 0
+        while intervals < INTERVALS / 4:
+            answer = self.alloc("2s")
+            intervals += answer["intervals"]
+            all_words += answer["words"]
+            # A heap that grows into what was the stack was not collected.
+            self.assertLess(answer["unusable_intervals"], max(20, answer["intervals"]))
+            for one in answer["functions"]:
+                function = one["function"].split("/")[0].split(":")[1]
+                if function in words:
+                    words[function] += one["words"]
+                    error += one["words_error"] if function == "nesting" else 0
+        share, points = shares(words)["nesting"], POINTS + 100 * error / all_words
+        print(f"{intervals} intervals, nesting {share:.1f}% (within {points:.1f}), known 85.7%", flush=True)
+        self.assertAlmostEqual(share, 600 / 7, delta=points)
+
     def test_messages(self):
         """Words of messages that arrive while a process waits are not its functions'."""
         self.node.ask("allocating messages")

@@ -81,7 +81,7 @@ TEST(HeapTops, ACollectionEndsAnInterval) {
     full.collection = true;
     tops.add_burst({at(0, 0, "m:f/0"), full, at(100, 10, "m:f/0"), at(150, 20, "m:f/0")});
     const auto found = tops.estimate();
-    EXPECT_EQ(found.words, 110);
+    EXPECT_DOUBLE_EQ(found.words, 110);
     EXPECT_EQ(found.intervals, 2U);
     EXPECT_EQ(found.collections, 1U);
     EXPECT_EQ(found.functions.at("m:f/0").collections, 1U);
@@ -99,7 +99,7 @@ TEST(HeapTops, OtherHeapsAreNotCompared) {
     moved.stack_top += std::uint64_t{1} << 30U;
     tops.add_burst({at(0, 0, "m:f/0"), other, again, at(100, 200, "m:f/0"), moved});
     auto found = tops.estimate();
-    EXPECT_EQ(found.words, 200);
+    EXPECT_DOUBLE_EQ(found.words, 200);
     EXPECT_EQ(found.intervals, 1U);
     EXPECT_EQ(found.unusable, 1U);
     tops.add_burst({at(400, 0, "m:f/0")});
@@ -171,6 +171,56 @@ TEST(HeapTops, IntervalsThatCollectionsCutAreMadeUpFor) {
     EXPECT_DOUBLE_EQ(found.functions.at("m:f/0").words, 400);
     EXPECT_DOUBLE_EQ(found.functions.at("m:f/0").certain_words, 400);
     EXPECT_DOUBLE_EQ(found.functions.at("m:g/0").words, 200);
+}
+
+HeapPoint collection_at(std::uint64_t microseconds, std::uint64_t words, std::string function) {
+    auto point = at(microseconds, words, std::move(function));
+    point.collection = true;
+    return point;
+}
+
+// Calls that are nested need room on the stack, where they are collected, and build their words as
+// they return, where they are not: of 6 samples in f three have 100 words each, as 3 of g have 50.
+TEST(HeapTops, CollectionsInOnePhaseOfAFunctionAreMadeUpForInThatPhase) {
+    HeapTops tops(kPeriod);
+    for (int burst = 0; burst < 20; ++burst) {
+        tops.add_burst({at(0, 0, "m:f/1"), collection_at(25, 0, "m:f/1"), at(100, 0, "m:f/1"),
+                        collection_at(125, 0, "m:f/1"), at(200, 0, "m:f/1"),
+                        collection_at(225, 0, "m:f/1"), at(300, 0, "m:f/1"), at(350, 100, "m:f/1"),
+                        at(400, 200, "m:f/1"), at(450, 275, "m:g/0"), at(500, 325, "m:g/0"),
+                        at(550, 375, "m:g/0")});
+    }
+    const auto found = tops.estimate();
+    EXPECT_NEAR(found.functions.at("m:f/1").words / found.words, 300.0 / 450, 0.025);
+    EXPECT_NEAR(found.words, 20 * 375, 1e-6) << "those that were seen";
+    EXPECT_LE(found.certain_words, found.words);
+}
+
+// Where calls return, the stack makes room for the heap.
+TEST(HeapTops, AHeapGrowsIntoWhatWasTheStack) {
+    const auto near_the_stack = [](std::uint64_t microseconds, std::uint64_t words,
+                                   std::uint64_t stack) {
+        auto point = at(microseconds, words, "m:f/1");
+        point.stack_top = kHeap + stack * 8;
+        return point;
+    };
+    const auto seen = [&](bool heap_known, bool collections_seen, std::uint64_t stack) {
+        HeapTops tops(kPeriod, collections_seen);
+        auto last = near_the_stack(50, 1100, stack);
+        if (heap_known) {
+            last.heap = kHeap;
+            last.heap_end = kHeap + 3000 * 8;
+        }
+        tops.add_burst({near_the_stack(0, 100, 1000), last});
+        return tops.estimate().words;
+    };
+    EXPECT_EQ(seen(true, false, 2000), 1000);
+    EXPECT_EQ(seen(false, true, 2000), 1000);
+    EXPECT_EQ(seen(false, false, 2000), 0) << "it may be another block";
+    EXPECT_EQ(seen(true, true, 1000), 0) << "there was no room";
+    HeapTops tops(kPeriod, true);
+    tops.add_burst({near_the_stack(0, 100, 1000), near_the_stack(50, 2'000'000, 3'000'000)});
+    EXPECT_EQ(tops.estimate().words, 0) << "no processor writes so fast";
 }
 
 TEST(HeapTops, NativeCodeOfTheProcessCountsToItsCaller) {

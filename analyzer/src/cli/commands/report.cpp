@@ -4,15 +4,20 @@
 #include "cli/every_process.h"
 #include "cli/output_file.h"
 #include "cli/shared_options.h"
+#include "query/activity/sockets.h"
+#include "query/activity/timers.h"
 #include "query/diff/diff.h"
 #include "query/findings/summary.h"
 #include "query/memory/memory.h"
+#include "query/tables/atoms.h"
 #include "query/tables/ets_tables.h"
 #include "render/diff.h"
 #include "render/ets.h"
 #include "render/memory.h"
 #include "render/shared/output.h"
+#include "render/shared/row_list.h"
 #include "render/summary.h"
+#include "render/tables/atoms.h"
 
 #include <libdump/base/return_if_error.h>
 
@@ -24,6 +29,8 @@ namespace {
 
 /// ETS tables of a page, those with most memory.
 constexpr std::uint64_t kMostTables = 5000;
+/// Sockets and timers, and groups of atoms.
+constexpr std::uint64_t kMostRows = 1000;
 /// Processes of each kind of change.
 constexpr std::uint64_t kMostChanges = 50;
 
@@ -119,12 +126,44 @@ class ReportCommand final : public Command {
         } else if (tables.error().code != ErrorCode::kNotFound) {
             return std::unexpected(tables.error());
         }
+        RETURN_IF_ERROR(
+            write_list(dump, path, summary.dump, page,
+                       {.schema = "beamdump.sockets/1", .member = "sockets", .things = "sockets"},
+                       query::list_sockets, "receive_queue"));
+        RETURN_IF_ERROR(
+            write_list(dump, path, summary.dump, page,
+                       {.schema = "beamdump.timers/1", .member = "timers", .things = "timers"},
+                       query::list_timers, "left_ms"));
+        query::AtomsOptions atoms_options;
+        atoms_options.limit = kMostRows;
+        ASSIGN_OR_RETURN(auto atoms, query::atom_report(dump, path, atoms_options));
+        atoms.dump.file = name;
+        page.answer("atoms", [&](render::Output& out) { render::atoms_json(out, atoms, false); });
         if (!later_.empty()) {
             RETURN_IF_ERROR(write_diff(invocation, dump, page));
         }
         // The processes that are not read are told once, for all of the page.
         summary.findings.read.reset();
         return report_findings_left_out(invocation, summary.findings);
+    }
+
+    using List = Result<query::RowList> (*)(Dump& dump, const std::string& file,
+                                            const query::RowQuery& query);
+    /// A list under the name of its member; none where the dump lacks it.
+    static Result<void> write_list(Dump& dump, const std::string& path,
+                                   const query::DumpFacts& facts, render::ReportWriter& page,
+                                   const render::RowListTexts& texts, List list,
+                                   std::string_view sort) {
+        auto rows =
+            list(dump, path, {.sort = std::string(sort), .filters = {}, .limit = kMostRows});
+        if (!rows) {
+            return rows.error().code == ErrorCode::kNotFound
+                       ? Result<void>()
+                       : Result<void>(std::unexpected(rows.error()));
+        }
+        page.answer(texts.member,
+                    [&](render::Output& out) { render::rows_json(out, *rows, facts, texts); });
+        return {};
     }
 
     Result<void> write_diff(Invocation& invocation, Dump& dump, render::ReportWriter& page) {

@@ -1,7 +1,7 @@
 // Reads the data and makes the sections.
 
 const SECTIONS = ["overview", "findings", "changes", "memory", "processes", "stacks", "tree",
-                  "mailboxes", "tables", "about"];
+                  "mailboxes", "tables", "sockets", "timers", "atoms", "about"];
 
 function setUpTheme() {
   const themes = ["", "light", "dark"];
@@ -64,6 +64,12 @@ async function start() {
     new ProcessTree(processes, open).element]);
   showMailboxes(processes, open);
   showTables(data.ets, processes, open);
+  if (data.sockets) {
+    showRows("sockets", data.sockets.sockets, data.sockets.total, "receive_queue",
+             ["receive_queue", "send_queue"]);
+  }
+  if (data.timers) showRows("timers", data.timers.timers, data.timers.total, "left_ms", ["left_ms"]);
+  if (data.atoms) showRows("atoms", data.atoms.groups, data.atoms.group_count, "count", ["count", "bytes"]);
   showAbout(data);
   setUpNavigation();
   byId("loading").remove();

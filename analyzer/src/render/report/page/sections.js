@@ -269,6 +269,36 @@ function showTables(ets, processes, open) {
     table.element]);
 }
 
+/** A list of an answer, with a column for each member of its rows: `numbers` are amounts. */
+function showRows(id, rows, total, sort, numbers) {
+  const box = body(id);
+  if (rows.length === 0) {
+    add(box, [el("p", {}, "There are none.")]);
+    return;
+  }
+  if (known(total) && rows.length < total) {
+    add(box, [el("p.hint", {}, countText(rows.length) + " of " + countText(total) + ".")]);
+  }
+  const members = Array.from(new Set(rows.flatMap((row) => Object.keys(row))));
+  const texts = Array.from(new Set(rows.flatMap((row) => Object.values(row).map(String))));
+  const rank = new Map(texts.sort().map((text, at) => [text, at]));
+  const columns = members.map((member) => (numbers.includes(member)
+    ? { id: member, title: member, number: true,
+        key: (at) => (known(rows[at][member]) ? rows[at][member] : NaN),
+        cell: (at) => (known(rows[at][member]) ? countText(rows[at][member]) : undefined) }
+    : { id: member, title: member,
+        key: (at) => (known(rows[at][member]) ? rank.get(String(rows[at][member])) : NaN),
+        cell: (at) => (known(rows[at][member]) ? String(rows[at][member]) : undefined) }));
+  const table = new Table({
+    label: byId(id + "-title").textContent, one: "row", many: "rows", count: rows.length,
+    sort: members.includes(sort) ? sort : members[0], columns,
+    name: (at) => String(Object.values(rows[at])[0]),
+    detail: (at) => el("div.unfolded", {}, el("dl.facts", {},
+      Object.entries(rows[at]).map(([member, value]) => fact(member, String(value))))),
+  });
+  add(box, [table.element]);
+}
+
 function showAbout({ summary }) {
   const { dump, node, capture, counts, layout } = summary;
   const times = (value) => (known(value) ? spanText(value / 1000) : undefined);
