@@ -127,11 +127,11 @@ class ReportCommand final : public Command {
             return std::unexpected(tables.error());
         }
         RETURN_IF_ERROR(
-            write_list(dump, path, summary.dump, page,
+            write_list(dump, summary.dump, page,
                        {.schema = "beamdump.sockets/1", .member = "sockets", .things = "sockets"},
                        query::list_sockets, "receive_queue"));
         RETURN_IF_ERROR(
-            write_list(dump, path, summary.dump, page,
+            write_list(dump, summary.dump, page,
                        {.schema = "beamdump.timers/1", .member = "timers", .things = "timers"},
                        query::list_timers, "left_ms"));
         query::AtomsOptions atoms_options;
@@ -147,15 +147,12 @@ class ReportCommand final : public Command {
         return report_findings_left_out(invocation, summary.findings);
     }
 
-    using List = Result<query::RowList> (*)(Dump& dump, const std::string& file,
-                                            const query::RowQuery& query);
+    using List = Result<query::RowList> (*)(Dump& dump, const query::RowQuery& query);
     /// A list under the name of its member; none where the dump lacks it.
-    static Result<void> write_list(Dump& dump, const std::string& path,
-                                   const query::DumpFacts& facts, render::ReportWriter& page,
-                                   const render::RowListTexts& texts, List list,
-                                   std::string_view sort) {
-        auto rows =
-            list(dump, path, {.sort = std::string(sort), .filters = {}, .limit = kMostRows});
+    static Result<void> write_list(Dump& dump, const query::DumpFacts& facts,
+                                   render::ReportWriter& page, const render::RowListTexts& texts,
+                                   List list, std::string_view sort) {
+        auto rows = list(dump, {.sort = std::string(sort), .filters = {}, .limit = kMostRows});
         if (!rows) {
             return rows.error().code == ErrorCode::kNotFound
                        ? Result<void>()
