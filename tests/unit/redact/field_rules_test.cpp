@@ -25,7 +25,7 @@ Messages declared_messages() {
     Messages messages;
     for (const auto* file :
          {"records", "process_records", "code_records", "table_records", "activity_records",
-          "memory_records", "profile_records", "redaction_records"}) {
+          "memory_records", "profile_records", "redaction_records", "history_records"}) {
         std::ifstream schema(std::string(BEAMDUMP_SCHEMAS) + "/" + file + ".proto");
         EXPECT_TRUE(schema) << file;
         std::string message;
