@@ -2,6 +2,7 @@
 #include <libdump/base/nearest.h>
 #include <libdump/base/return_if_error.h>
 #include <libvm/nodes/node_choice.h>
+#include <libvm/nodes/running_nodes.h>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -14,7 +15,6 @@ namespace {
 
 constexpr std::size_t kMaxListed = 20;
 constexpr std::uint64_t kMaxPid = 4'194'304;  // PID_MAX_LIMIT, Linux' include/linux/threads.h
-constexpr std::string_view kNoName = "nonode@nohost";
 
 bool fits(const std::string& name, std::string_view wanted) {
     const auto host = name.find('@');

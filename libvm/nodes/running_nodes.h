@@ -5,10 +5,14 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <sys/types.h>
 #include <vector>
 
 namespace beamdump::nodes {
+
+/// The name of a node without distribution (erts_this_node, erl_node_tables.c, OTP 25 to 29).
+inline constexpr std::string_view kNoName = "nonode@nohost";
 
 /// A process of this machine that runs an Erlang VM.
 struct RunningNode {

@@ -48,7 +48,7 @@ MORE = {"modules": ("user_count", "users"), "persistent-terms": ("term",),
         "processes": ("void_reason",)}
 # A line of an export says of what kind its thing is.
 RENAMED = {"timer": {"kind": "timer_kind"}, "scheduler": {"kind": "scheduler_kind"},
-           "node": {"node": "other_node"}}
+           "node": {"node": "other_node", "processes": "suspended_processes"}}
 # Columns that exports do not have, and what they have besides.
 NOT_EXPORTED = {"persistent_term": ("value",)}
 ONLY_EXPORTED = {"process": ("display_name",)}

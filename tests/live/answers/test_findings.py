@@ -224,7 +224,8 @@ class Wedged(unittest.TestCase):
         dump = scratch / "wedged.beamdump"
         self.assertEqual(self.native_calls(node, dump, "auto"), [])
         self.assertEqual(node.ask("wedged sleeping"), "ok")
-        for mode in ("auto", "live", "snapshot"):
+        # A snapshot has the process as it is in the call, but not for how long it has been there.
+        for mode in ("auto", "live"):
             for _ in range(100):
                 found = self.native_calls(node, dump, mode)
                 if found:

@@ -90,7 +90,8 @@ class OfflineAnswers(unittest.TestCase):
         self.assertLessEqual({"parent", "binary", "frame", "link", "monitor"}, kinds[self.dump])
         # The text that `crash-dump` writes has no sections of these.
         self.assertEqual(kinds[self.dump] - kinds[text],
-                         {"allocator", "ets_table", "port", "resident", "scheduler", "socket", "timer"})
+                         {"allocator", "ets_table", "persistent_term", "port", "resident", "scheduler",
+                          "socket", "timer"})
         self.assertLess(kinds[text], kinds[self.dump])
         folded = exported.folded(self.export("folded", "--weight", "memory").read_text())
         self.assertEqual(sum(folded.values()), self.ask("summary")["memory"]["processes"])

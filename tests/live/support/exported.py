@@ -17,7 +17,7 @@ LISTS = {
     "socket": (("sockets", "--limit", "0"), "sockets", {}),
     "timer": (("timers", "--limit", "0"), "timers", {"kind": "timer_kind"}),
     "scheduler": (("schedulers", "--limit", "0"), "schedulers", {"kind": "scheduler_kind"}),
-    "node": (("nodes", "--limit", "0"), "nodes", {"node": "other_node"}),
+    "node": (("nodes", "--limit", "0"), "nodes", {"node": "other_node", "processes": "suspended_processes"}),
     "persistent_term": (("persistent-terms", "--limit", "0"), "terms", {}),
     "finding": (("summary",), "findings", {}),
     "finding_left_out": (("summary",), "findings_left_out", {}),

@@ -328,12 +328,21 @@ class Several(WithNode):
     """Nodes with names, each with an epmd of its own."""
 
     def named(self, name):
+        return self.started("-sname", name)
+
+    def started(self, *options):
         start = ApplicationStart()
-        node = start.run(["erl", "-noinput", "-sname", name, "-pa", start.ebin, "-kernel",
+        node = start.run(["erl", "-noinput", *options, "-pa", start.ebin, "-kernel",
                           "inet_dist_use_interface", "{127,0,0,1}", "-run", "control", "start",
                           start.directory / "control"], "kernel", {})
         self.belongings.callback(node.stop)
         return node
+
+    def test_a_node_that_gets_its_name_later_is_noticed(self):
+        node = self.started("-eval", "timer:sleep(4000), {ok, _} = net_kernel:start("
+                                     "[named_later@localhost, shortnames]).")
+        watch = self.watch("--rule", "processes > 99%", "named_*@localhost")
+        self.assertEqual(watch.wait_for("watching")[0]["pid"], str(node.pid))
 
     def test_nodes_of_a_pattern_each_with_limits_of_its_own(self):
         first = self.named("shop_a@localhost")

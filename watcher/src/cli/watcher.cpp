@@ -248,6 +248,11 @@ void Watcher::open_candidate(pid_t pid, Candidate& candidate) {
         begin(std::move(*reader));
         return;
     }
+    if (reader && reader->id().name == nodes::kNoName) {
+        // It gets its name while it starts, or later.
+        candidate.again = now() + std::min(kOpenAgain * ++candidate.unnamed, kFailedAgain);
+        return;
+    }
     if (reader) {
         candidate.again = now() + kOtherAgain;
         return;

@@ -47,6 +47,7 @@ class Watcher {
     struct Candidate {
         std::chrono::milliseconds again{};  // when it is looked at again
         int failed = 0;
+        int unnamed = 0;
     };
     /// Where a node writes its crash dump; it outlives the node.
     struct Crash {

@@ -132,6 +132,7 @@ Result<void> restless(Session& session, ProcessRetrier& retrier, target::LiveTar
                       std::vector<Pending> pending, bool with_twin,
                       std::chrono::nanoseconds longest) {
     RETURN_IF_ERROR(try_again(session, retrier, pending, kRoundsBeforeAStop));
+    RETURN_IF_ERROR(retrier.look_for_unpaused(pending));
     // A twin of a large process costs a shorter stop than its copy.
     std::vector<Pending> too_large;
     ASSIGN_OR_RETURN(const bool stoppable,

@@ -152,7 +152,8 @@ class Scan {
         if (values[status_]) {
             ++scan_.statuses[status_name(static_cast<records::ProcessStatus>(*values[status_]))];
         }
-        if (values[void_reason_] == records::VOID_REASON_RUNNING) {
+        if (values[void_reason_] == records::VOID_REASON_RUNNING ||
+            values[status_] == records::PROCESS_STATUS_RUNNING) {
             keep(scan_.running, row);
         }
         const auto initial = function(values, initial_);

@@ -44,7 +44,7 @@ struct ProcessScan {
     std::uint64_t kind_bytes = 0;
     Rows in_call;  ///< that wait in gen:call/4 or erpc:call/5
     Rows asleep;   ///< that wait, in hibernation and with messages: not of a crash dump
-    Rows running;  ///< that ran, so that the dump does not have their memory
+    Rows running;  ///< that ran, whether the dump has their memory or not
     /// The system process that takes literals from all processes before they are freed.
     std::optional<std::uint64_t> literal_collector;
     Rows in_old_code;  ///< whose current function is in one of `modules`

@@ -668,7 +668,7 @@ Result<HeapReport> heap_report(Dump& dump, const std::string& file, std::string_
     report.dump = dump_facts(dump, file);
     report.line = process->line;
     report.of_crash_dump = is_of_crash_dump(dump);
-    if (process->run.end.has_detail()) {
+    if (process->run.is_void() && process->run.end.has_detail()) {
         report.void_detail = process->run.end.detail();
     }
     report.withheld = terms_withheld(process->run, options.sensitive) != Withheld::kNo;

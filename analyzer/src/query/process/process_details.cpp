@@ -663,7 +663,7 @@ Result<ProcessDetails> process_details(Dump& dump, const std::string& file, std:
     ProcessDetails details;
     details.dump = dump_facts(dump, file);
     details.line = process->line;
-    if (process->run.end.has_detail() && !process->run.end.detail().empty()) {
+    if (process->run.is_void() && !process->run.end.detail().empty()) {
         details.void_detail = process->run.end.detail();
     }
     const std::shared_ptr<OpenedProcess> opened = std::move(process);

@@ -150,7 +150,9 @@ BEAMDUMP_LISTED_KIND(socket_kind, "socket", "sockets", exported_columns(socket_c
 BEAMDUMP_LISTED_KIND(timer_kind, "timer", "timers", renamed(timer_columns(), "kind", "timer_kind"))
 BEAMDUMP_LISTED_KIND(scheduler_kind, "scheduler", "schedulers",
                      renamed(scheduler_columns(), "kind", "scheduler_kind"))
-BEAMDUMP_LISTED_KIND(node_kind, "node", "nodes", renamed(node_columns(), "node", "other_node"))
+BEAMDUMP_LISTED_KIND(node_kind, "node", "nodes",
+                     renamed(renamed(node_columns(), "node", "other_node"), "processes",
+                             "suspended_processes"))
 BEAMDUMP_LISTED_KIND(persistent_term_kind, "persistent_term", "persistent_terms",
                      without_values(persistent_term_columns()))
 #undef BEAMDUMP_LISTED_KIND

@@ -53,6 +53,7 @@ void ProcessRetrier::note_run(Pending& pending) const {
                       now->reductions == pending.run->reductions;
     if (!same) {
         pending.run = now;
+        pending.unpaused.clear();
     }
 }
 
@@ -81,6 +82,13 @@ Result<std::string> ProcessRetrier::unpaused(Pending& pending) {
     return {};
 }
 
+Result<void> ProcessRetrier::look_for_unpaused(std::span<Pending> pending) {
+    for (auto& process : pending) {
+        ASSIGN_OR_RETURN(process.unpaused, unpaused(process));
+    }
+    return {};
+}
+
 /// Reads the structure of the process that is in the slot now. False: the slot is empty.
 Result<bool> ProcessRetrier::look_at(Pending& pending) {
     if (pending.tries != 0) {
@@ -104,6 +112,8 @@ Result<bool> ProcessRetrier::capture(Pending& pending,
                                      const std::vector<memory::HeldPart>* contents,
                                      const Watch* watch, bool standing) {
     ++pending.tries;
+    // Before registers complete the structure.
+    note_run(pending);
     Try request{pending.slot, before_.structure, session_->epoch_number(), pending.tries};
     request.yielded =
         session_->stopper().yield_state().apply(pending.slot.address, before_.structure);
@@ -113,7 +123,7 @@ Result<bool> ProcessRetrier::capture(Pending& pending,
     request.mended = session_->stopper().collectors().mended(pending.slot.address);
     request.skip_reason = session_->skip_reason(before_.structure);
     request.last = request.skip_reason != records::VOID_REASON_NONE;
-    note_run(pending);
+    request.unpaused = pending.unpaused;
     if (!request.last) {
         pending.detail.clear();
         pending.reason = request.yielded ? records::VOID_REASON_NONE : proof_.busy(before_);
@@ -169,7 +179,8 @@ Result<void> ProcessRetrier::list(std::span<Pending> pending) {
     for (auto& process : pending) {
         session_->vm().forget();
         if (process.reason == records::VOID_REASON_RUNNING) {
-            ASSIGN_OR_RETURN(process.detail, unpaused(process));
+            RETURN_IF_ERROR(look_for_unpaused(std::span(&process, 1)));
+            process.detail = process.unpaused;
         }
         ASSIGN_OR_RETURN(auto here, look_at(process));
         if (!here) {

@@ -27,6 +27,8 @@ struct Pending {
     records::VoidReason reason = records::VOID_REASON_NONE;  ///< of the last try
     std::string detail = {};                                 ///< more about it
     std::optional<Run> run = {};
+    /// That this run has had no pause for long, as a sentence; empty: it is not known to.
+    std::string unpaused = {};
 };
 
 /// A process whose structure and contents were read together with those of others (LiveBatch).
@@ -56,8 +58,13 @@ class ProcessRetrier {
     /// The process's size by its structure; nullopt if it has exited.
     Result<std::optional<beam::ProcessSize>> size(const Pending& pending);
 
-    /// Lists processes that could not be captured as void. Of one that has run without a pause
-    /// since the first look it says so, and waits until that is certain.
+    /// Looks, before a stop, which processes have run without a pause since they were first looked
+    /// at, and waits until that is certain: some 300 ms at most, and nothing where none of them
+    /// has.
+    Result<void> look_for_unpaused(std::span<Pending> pending);
+
+    /// Lists processes that could not be captured as void. Of one that has run without a pause it
+    /// says so, after look_for_unpaused().
     Result<void> list(std::span<Pending> pending);
 
   private:

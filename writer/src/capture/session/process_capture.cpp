@@ -395,6 +395,8 @@ Result<void> ProcessCapture::finish(const Try& request, const beam::ProcessView&
     end.set_void_reason(process.void_reason);
     if (!process.void_detail.empty()) {
         end.set_detail(process.void_detail);
+    } else if (!request.unpaused.empty()) {
+        end.set_detail(std::string(request.unpaused));
     }
     end.set_begin_offset(begin);
     end.set_attempt(request.number);

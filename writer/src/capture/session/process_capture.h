@@ -40,6 +40,8 @@ struct Try {
     records::VoidReason skip_reason = records::VOID_REASON_NONE;
     /// More about `skip_reason`; may be empty.
     std::string skip_detail = {};
+    /// That it has run without a pause for long; empty: it is not known to.
+    std::string_view unpaused = {};
     /// Whether a process that cannot be copied is listed as void; else it is as if there had been
     /// no try.
     bool last = true;
