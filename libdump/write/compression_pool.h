@@ -74,7 +74,7 @@ class CompressionPool {
     SeekTableBuilder& table_;
     /// Of the steady clock; 0: nobody waits for a buffer.
     std::atomic<std::chrono::nanoseconds::rep> waiting_since_ = 0;
-    /// The same of a write to the sink; 0: none is under way.
+    /// When the write to the sink that is under way began; 0: none is.
     std::atomic<std::chrono::nanoseconds::rep> writing_since_ = 0;
     std::vector<FrameBuffer> buffers_;
     std::vector<FrameCompressor> compressors_;

@@ -37,7 +37,7 @@ struct TermQuery {
     std::size_t part_bytes = 80;  ///< of each part's text; 0: all
     bool sensitive = false;       ///< show a process flagged sensitive
     /// The term's text, kind and count alone are wanted: sizes are not computed, which walks all of
-    /// it, and term() has none.
+    /// it, and those of term() must not be used.
     bool without_sizes = false;
     InputLimits limits;  ///< of the marks of terms that are sized
 };
