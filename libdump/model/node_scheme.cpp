@@ -1,3 +1,4 @@
+#include <libdump/model/dump_form.h>
 #include <libdump/model/node_scheme.h>
 
 #include <fmt/format.h>
@@ -5,10 +6,6 @@
 #include <bit>
 
 namespace beamdump {
-
-bool is_of_crash_dump(const Dump& dump) {
-    return dump.capture().mode() == records::CAPTURE_MODE_CRASH_DUMP;
-}
 
 std::uint64_t node_word_bytes(const Dump& dump) {
     constexpr std::uint64_t kMax = 8;

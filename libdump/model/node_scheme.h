@@ -8,9 +8,6 @@
 
 namespace beamdump {
 
-/// Whether the dump was converted from a crash dump, which lacks facts that a capture always has.
-bool is_of_crash_dump(const Dump& dump);
-
 /// Size of the node's words; 8 if the dump does not have it.
 std::uint64_t node_word_bytes(const Dump& dump);
 

@@ -57,7 +57,7 @@ void print_areas(Output& output, const query::HeapReport& report) {
         output.print("  {} live in areas that the crash dump does not name\n",
                      words_and_bytes(report, report.unplaced_words));
     }
-    if (report.of_crash_dump) {
+    if (report.reached_only) {
         output.write("  The crash dump does not have all live terms, so dead terms are unknown\n");
     }
     if (report.free_words) {

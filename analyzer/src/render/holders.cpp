@@ -46,13 +46,13 @@ void write_owner(JsonWriter& json, const query::TermOwner& owner) {
 
 void write_searched(JsonWriter& json, const query::NodeSweepCounts& node) {
     json.member("searched_tables", node.tables);
-    if (!node.of_crash_dump) {
+    if (!node.processes_only) {
         json.member("tables_without_rows", node.tables_without);
     }
     json.member("compressed_rows", node.compressed_rows);
     json.member("searched_modules", node.modules);
     json.member("searched_persistent_terms", node.persistent_terms);
-    if (!node.of_crash_dump) {
+    if (!node.processes_only) {
         json.member("persistent_terms_without", node.persistent_terms_without);
     }
     if (const auto sentences = query::not_searched(node); !sentences.empty()) {

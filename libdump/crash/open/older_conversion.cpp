@@ -3,7 +3,7 @@
 #include <libdump/crash/import/records/names_record.h>
 #include <libdump/crash/import/sections/section_records.h>
 #include <libdump/crash/open/older_conversion.h>
-#include <libdump/model/node_scheme.h>
+#include <libdump/model/dump_form.h>
 
 #include <fmt/format.h>
 

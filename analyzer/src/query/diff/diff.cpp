@@ -6,7 +6,7 @@
 #include "query/memory/node_memory.h"
 
 #include <libdump/base/return_if_error.h>
-#include <libdump/model/node_scheme.h>
+#include <libdump/model/dump_form.h>
 
 #include <array>
 #include <iterator>
@@ -54,6 +54,7 @@ DiffContext make_context(const std::vector<DiffInput>& inputs, const DiffOptions
             dump.of_crash_dump = is_of_crash_dump(*input.dump);
             dump.whole = !dump.facts.damage && dump.facts.text_complete.value_or(true);
         }
+        dump.form = dump.of_crash_dump ? DumpForm::of_text() : DumpForm();
         context.any_export |= dump.exported != nullptr;
         context.any_crash_dump |= dump.of_crash_dump;
         context.times_us.push_back(dump.facts.captured_us);

@@ -9,6 +9,7 @@
 
 #include <libdump/base/budget.h>
 #include <libdump/base/error.h>
+#include <libdump/model/dump_form.h>
 
 #include <array>
 #include <cstddef>
@@ -37,6 +38,7 @@ struct ComparedDump {
     DumpFacts facts;
     NodeRun run;
     bool of_crash_dump = false;
+    DumpForm form;                          ///< of an export: that of the dump it was made from
     bool whole = true;                      ///< neither truncated nor of a truncated text
     std::optional<GroupNames> labels = {};  ///< of processes, once they were read
 };

@@ -1,5 +1,6 @@
 #include "query/facts/dump_facts.h"
 
+#include <libdump/model/dump_form.h>
 #include <libdump/model/redaction.h>
 
 #include <fmt/format.h>

@@ -1,6 +1,6 @@
 #include "query/facts/node_run.h"
 
-#include <libdump/model/node_scheme.h>
+#include <libdump/model/dump_form.h>
 
 #include <cstdlib>
 

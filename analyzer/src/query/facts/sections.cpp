@@ -2,6 +2,7 @@
 
 #include <libdump/base/nearest.h>
 #include <libdump/base/return_if_error.h>
+#include <libdump/model/dump_form.h>
 
 #include <algorithm>
 #include <map>

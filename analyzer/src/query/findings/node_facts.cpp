@@ -6,7 +6,7 @@
 #include <libdump/base/amount_text.h>
 #include <libdump/base/decimal.h>
 #include <libdump/base/return_if_error.h>
-#include <libdump/model/node_scheme.h>
+#include <libdump/model/dump_form.h>
 
 #include <fmt/format.h>
 
@@ -81,7 +81,7 @@ Result<std::uint64_t> NodeFacts::node_bytes() {
 }
 
 Result<const std::set<std::uint64_t>*> NodeFacts::old_modules() {
-    if (is_of_crash_dump(dump_)) {
+    if (!form_of(dump_).code_instances) {
         return fail(ErrorCode::kNotFound, "a crash dump does not tell old code");
     }
     if (!old_modules_) {

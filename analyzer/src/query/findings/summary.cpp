@@ -6,6 +6,7 @@
 
 #include <libdump/base/return_if_error.h>
 #include <libdump/format/process_row.h>
+#include <libdump/model/dump_form.h>
 
 #include <algorithm>
 #include <functional>
@@ -63,7 +64,7 @@ NodeSummary node_summary(Dump& dump) {
     summary.os_pid = known(capture.has_os_pid(), capture.os_pid());
     summary.host_name = known(capture.has_host_name(), capture.host_name());
     summary.os_release = known(capture.has_os_release(), capture.os_release());
-    if (!is_of_crash_dump(dump)) {
+    if (form_of(dump).vm_arguments) {
         summary.arguments.emplace(node.arguments().begin(), node.arguments().end());
     }
     return summary;
@@ -83,7 +84,7 @@ CaptureSummary capture_summary(const Dump& dump) {
     summary.elapsed_ns = known(cost.has_elapsed_ns(), cost.elapsed_ns());
     summary.longest_stop_ns = known(cost.has_longest_stop_ns(), cost.longest_stop_ns());
     summary.total_stopped_ns = known(cost.has_total_stopped_ns(), cost.total_stopped_ns());
-    summary.stops = known(!is_of_crash_dump(dump), static_cast<std::uint64_t>(cost.stop_size()));
+    summary.stops = known(form_of(dump).capture_cost, static_cast<std::uint64_t>(cost.stop_size()));
     summary.bytes_read = known(cost.has_bytes_read(), cost.bytes_read());
     summary.reads = known(cost.has_reads(), cost.reads());
     summary.retries = known(cost.has_retries(), cost.retries());

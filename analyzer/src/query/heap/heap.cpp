@@ -15,6 +15,7 @@
 #include <libdump/heap/retained_sizes.h>
 #include <libdump/heap/term_sizes.h>
 #include <libdump/model/dump.h>
+#include <libdump/model/dump_form.h>
 #include <libdump/term/pointer_text.h>
 #include <libdump/term/term_printer.h>
 #include <libdump/term/word_reader.h>
@@ -48,7 +49,7 @@ class HeapReading {
     void forget_texts() { texts_->forget(); }
 
     [[nodiscard]] HeapArea area_of(std::uint64_t address);
-    [[nodiscard]] bool is_of_crash_dump() const { return of_crash_dump_; }
+    [[nodiscard]] bool has_areas() const { return has_areas_; }
     [[nodiscard]] bool is_literal(std::uint64_t address) {
         return area_of(address) == HeapArea::kLiteral;
     }
@@ -69,7 +70,7 @@ class HeapReading {
     ScratchSpace space_;
     WordReader words_;
     std::shared_ptr<DeferredTexts> texts_;
-    bool of_crash_dump_;
+    bool has_areas_;  ///< DumpForm::heap_areas
 };
 
 /// Where a root's term is read from.
@@ -87,11 +88,11 @@ HeapReading::HeapReading(Dump& dump, std::shared_ptr<OpenedProcess> process,
               .max_file_bytes = options.limits.temporary_bytes()}),
       words_(process_->context()),
       texts_(DeferredTexts::make(dump, process_, options.term_bytes)),
-      of_crash_dump_(beamdump::is_of_crash_dump(dump)) {}
+      has_areas_(form_of(dump).heap_areas) {}
 
 HeapArea HeapReading::area_of(std::uint64_t address) {
     const records::Process& facts = process_->run.process;
-    if (of_crash_dump_) {
+    if (!has_areas_) {
         return area_in_crash_dump(address);
     }
     const auto within = [address](std::uint64_t from, std::uint64_t to) {
@@ -169,7 +170,7 @@ void list_areas(const HeapReading& reading, const HeapCensus& census, HeapReport
     const ObjectCount& unplaced = census.in(HeapArea::kUnplaced);
     report.unplaced_words = unplaced.words;
     report.unplaced_objects = unplaced.objects;
-    const bool crash = reading.is_of_crash_dump();
+    const bool has_areas = reading.has_areas();
     const bool heap_bounds = facts.has_heap_address() && facts.has_heap_end_address();
     const auto area = [&](HeapArea which, std::string name, Words block, Words used) {
         AreaUse use{std::move(name), block, used, {}, {}, {}};
@@ -178,7 +179,7 @@ void list_areas(const HeapReading& reading, const HeapCensus& census, HeapReport
             use.live_words = live.words;
             use.live_objects = live.objects;
             // A crash dump lacks roots (saved x registers) and objects (environments of funs).
-            if (!crash && used && *used >= live.words) {
+            if (has_areas && used && *used >= live.words) {
                 use.dead_words = *used - live.words;
             }
         }
@@ -189,7 +190,7 @@ void list_areas(const HeapReading& reading, const HeapCensus& census, HeapReport
     const Words old_used = known(facts.has_old_heap_used_words(), facts.old_heap_used_words());
     // A crash dump has no sizes of messages.
     const bool fragments_known =
-        facts.has_fragment_words() && (!crash || facts.message_queue_length() == 0);
+        facts.has_fragment_words() && (has_areas || facts.message_queue_length() == 0);
     const Words fragments =
         known(fragments_known, facts.fragment_words() + run.end.message_words());
     area(HeapArea::kHeap, "heap", heap, used);
@@ -456,15 +457,14 @@ Result<TopLevelTermList> top_level_terms(HeapReading& reading, const HeapCensus&
     TopLevelTerms terms(
         reading.process().scheme, reading.words(),
         [&](std::uint64_t address) {
-            return reading.is_of_crash_dump() || census.is_live(address) ||
-                   reading.is_literal(address);
+            return !reading.has_areas() || census.is_live(address) || reading.is_literal(address);
         },
         &reading.space());
     for (const auto& [area, block] : blocks) {
         RETURN_IF_ERROR(terms.add(block));
     }
     TopLevelTermList list;
-    if (!reading.is_of_crash_dump()) {
+    if (reading.has_areas()) {
         list.dead = 0;
         list.dead_words = 0;
     }
@@ -487,7 +487,7 @@ Result<TopLevelTermList> top_level_terms(HeapReading& reading, const HeapCensus&
                 }
             },
             [&](const UnreadableStretch& stretch) {
-                if (stretch.absent && reading.is_of_crash_dump()) {
+                if (stretch.absent && !reading.has_areas()) {
                     return;  // Unknown whether anything was there: the VM prints only live objects.
                 }
                 list.unreadable_words += stretch.words;
@@ -667,7 +667,7 @@ Result<HeapReport> heap_report(Dump& dump, const std::string& file, std::string_
     HeapReport report;
     report.dump = dump_facts(dump, file);
     report.line = process->line;
-    report.of_crash_dump = is_of_crash_dump(dump);
+    report.reached_only = !form_of(dump).heap_areas;
     if (process->run.is_void() && process->run.end.has_detail()) {
         report.void_detail = process->run.end.detail();
     }

@@ -97,7 +97,7 @@ struct HeapReport {
     std::optional<std::string> void_detail;
     bool withheld = false;  ///< flagged sensitive, or void
 
-    bool of_crash_dump = false;
+    bool reached_only = false;  ///< the dump lacks what nothing refers to, and some live terms
     std::vector<AreaUse> areas;
     /// For crash dumps: live in heap, old heap or fragments, unknown which.
     std::uint64_t unplaced_words = 0;

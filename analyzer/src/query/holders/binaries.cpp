@@ -9,7 +9,7 @@
 
 #include <libdump/base/budget.h>
 #include <libdump/base/return_if_error.h>
-#include <libdump/model/node_scheme.h>
+#include <libdump/model/dump_form.h>
 #include <libdump/term/binary_content.h>
 
 #include <algorithm>
@@ -66,7 +66,8 @@ Result<NodeBinaries> list_binaries(Dump& dump, const std::string& file,
                                    const BinariesOptions& options) {
     NodeBinaries answer;
     answer.dump = dump_facts(dump, file);
-    answer.may_lack_some = is_of_crash_dump(dump) && !dump.trailer().totals().has_binaries();
+    answer.may_lack_some =
+        !form_of(dump).unreferenced_binaries && !dump.trailer().totals().has_binaries();
     Budget budget(options.limits);
     FirstItems<NodeBinaryLine, std::function<bool(const NodeBinaryLine&, const NodeBinaryLine&)>>
         first(options.limit, [sort = options.sort](const auto& a, const auto& b) {
@@ -100,7 +101,7 @@ Result<NodeBinaries> list_binaries(Dump& dump, const std::string& file,
                     "they cannot be sorted by references: the dump does not tell them of any");
     }
     answer.binaries = first.take();
-    if (!is_of_crash_dump(dump) && !answer.binaries.empty()) {
+    if (form_of(dump).off_heap_lists && !answer.binaries.empty()) {
         ASSIGN_OR_RETURN(answer.read, count_holders(dump, options, answer.binaries));
     }
     return answer;
@@ -289,7 +290,7 @@ class LeakSearch {
   public:
     LeakSearch(Dump& dump, const BinariesOptions& options, BinaryLeaks& answer)
         : dump_(dump),
-          of_crash_dump_(is_of_crash_dump(dump)),
+          has_lists_(form_of(dump).off_heap_lists),
           answer_(answer),
           limit_(options.limit),
           memory_(options.limits),
@@ -313,7 +314,7 @@ class LeakSearch {
         RETURN_IF_ERROR(visit_off_heap_binaries(dump_, process, OffHeapLists::kAll, visit));
         RETURN_IF_ERROR(fits);
         BinaryLeakLine line;
-        if (!of_crash_dump_) {
+        if (has_lists_) {
             add_kept(process.context(), kept.references, line);
             if (line.kept_bytes < kLeastKeptBytes) {
                 return {};
@@ -321,8 +322,8 @@ class LeakSearch {
         }
         visitor_.begin(false);
         RETURN_IF_ERROR(sweep_.run(dump_, process, visitor_));
-        if (of_crash_dump_) {
-            // It has what the VM's own walk from the roots met, and no lists.
+        if (!has_lists_) {
+            // The dump has what the VM's own walk from the roots met.
             add_all_parts(line);
             if (line.kept_bytes < kLeastKeptBytes) {
                 return {};
@@ -455,7 +456,7 @@ class LeakSearch {
     }
 
     Dump& dump_;
-    bool of_crash_dump_;
+    bool has_lists_;  ///< the off-heap lists of processes
     BinaryLeaks& answer_;
     std::uint64_t limit_;
     LeakMemory memory_;

@@ -8,6 +8,7 @@
 #include <libdump/base/return_if_error.h>
 #include <libdump/heap/heap_scan.h>
 #include <libdump/heap/largest_terms.h>
+#include <libdump/model/dump_form.h>
 #include <libdump/model/node_scheme.h>
 #include <libdump/term/heap_object.h>
 
@@ -94,7 +95,7 @@ NodeSweep::NodeSweep(const InputLimits& limits)
       marks_(&space_) {}
 
 std::vector<std::string> not_searched(const NodeSweepCounts& counts) {
-    if (!counts.of_crash_dump) {
+    if (!counts.processes_only) {
         return {};
     }
     return {
@@ -103,8 +104,8 @@ std::vector<std::string> not_searched(const NodeSweepCounts& counts) {
 }
 
 Result<void> NodeSweep::rows(Dump& dump, SweepVisitor& visitor, const Begin& begin) {
-    counts_.of_crash_dump = is_of_crash_dump(dump);
-    if (counts_.of_crash_dump || dump.trailer().ets_tables_offset_size() == 0) {
+    counts_.processes_only = !form_of(dump).table_rows;
+    if (counts_.processes_only || dump.trailer().ets_tables_offset_size() == 0) {
         return {};
     }
     ASSIGN_OR_RETURN(const auto tables, ets_tables(dump));
@@ -176,7 +177,7 @@ Result<void> NodeSweep::record(Dump& dump, std::uint64_t offset, const EtsTableL
 }
 
 Result<void> NodeSweep::literals(Dump& dump, SweepVisitor& visitor, const Begin& begin) {
-    if (is_of_crash_dump(dump) || dump.literals().regions().empty()) {
+    if (!form_of(dump).literal_areas || dump.literals().regions().empty()) {
         return {};
     }
     ASSIGN_OR_RETURN(const auto* instances, dump.code().instances());
@@ -205,7 +206,7 @@ Result<void> NodeSweep::literals(Dump& dump, SweepVisitor& visitor, const Begin&
 }
 
 Result<void> NodeSweep::persistent_terms(Dump& dump, SweepVisitor& visitor, const Begin& begin) {
-    if (is_of_crash_dump(dump) || dump.trailer().persistent_terms_offset().empty()) {
+    if (!form_of(dump).literal_areas || dump.trailer().persistent_terms_offset().empty()) {
         return {};
     }
     ASSIGN_OR_RETURN(const auto scheme, printed_scheme(dump));

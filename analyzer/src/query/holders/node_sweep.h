@@ -39,7 +39,9 @@ struct NodeSweepCounts {
     /// ... of which the dump does not have all: larger than is captured, changed meanwhile
     std::uint64_t persistent_terms_without = 0;
     std::uint64_t unreadable = 0;  ///< as ProcessSweep's
-    bool of_crash_dump = false;    ///< nothing was walked: which tables have rows is not known
+    /// Nothing was walked: a crash dump does not have rows of tables, nor what only the node refers
+    /// to.
+    bool processes_only = false;
 };
 
 /// One sentence for each thing that is not in such a dump at all: "rows of ETS tables, ...".

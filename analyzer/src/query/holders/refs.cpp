@@ -5,7 +5,7 @@
 
 #include <libdump/base/return_if_error.h>
 #include <libdump/heap/largest_terms.h>
-#include <libdump/model/node_scheme.h>
+#include <libdump/model/dump_form.h>
 #include <libdump/model/owner_id.h>
 #include <libdump/model/redaction.h>
 #include <libdump/term/binary_content.h>
@@ -199,7 +199,7 @@ class HolderSearch {
     Result<void> search(OpenedProcess& process) {
         const bool binary = target_.kind == RefTarget::Kind::kBinary;
         std::vector<std::uint64_t> listed;  // objects that keep the binary
-        if (binary && !is_of_crash_dump(dump_)) {
+        if (binary && form_of(dump_).off_heap_lists) {
             const auto visit = [&](std::uint64_t object, std::uint64_t address) {
                 if (address == target_.number) {
                     listed.push_back(object);

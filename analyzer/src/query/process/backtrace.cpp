@@ -3,6 +3,7 @@
 #include "query/term/term_text.h"
 
 #include <libdump/base/return_if_error.h>
+#include <libdump/model/dump_form.h>
 #include <libdump/model/node_scheme.h>
 #include <libdump/term/pointer_text.h>
 
@@ -105,7 +106,7 @@ Result<void> Backtrace::prepare() {
     if (withheld_ != Withheld::kNo) {
         return {};
     }
-    if (!is_of_crash_dump(*dump_)) {
+    if (form_of(*dump_).argument_registers) {
         RETURN_IF_ERROR(options_.term_limit == kClassicTermLimit ? show_as_the_vm()
                                                                  : load_arguments());
     }

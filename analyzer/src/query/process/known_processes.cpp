@@ -5,7 +5,7 @@
 
 #include <libdump/base/return_if_error.h>
 #include <libdump/format/process_name.h>
-#include <libdump/model/node_scheme.h>
+#include <libdump/model/dump_form.h>
 #include <libdump/model/owner_id.h>
 
 #include <algorithm>

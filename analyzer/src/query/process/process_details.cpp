@@ -9,6 +9,7 @@
 
 #include <libdump/base/return_if_error.h>
 #include <libdump/format/process_name.h>
+#include <libdump/model/dump_form.h>
 #include <libdump/model/messages.h>
 #include <libdump/model/owner_id.h>
 #include <libdump/model/process_dictionary.h>
@@ -380,7 +381,7 @@ class Reading {
     }
 
     Result<void> arguments() {
-        if (is_of_crash_dump(dump_)) {
+        if (!form_of(dump_).argument_registers) {
             return {};
         }
         ASSIGN_OR_RETURN(const auto words, process_.arguments());
@@ -396,7 +397,7 @@ class Reading {
 
     void regions() {
         const bool lazily_read =
-            is_of_crash_dump(dump_) && !run_.is_void() && !run_.end.has_words_captured();
+            !form_of(dump_).heap_areas && !run_.is_void() && !run_.end.has_words_captured();
         if (lazily_read) {
             return;
         }
@@ -420,7 +421,7 @@ class Reading {
     }
 
     Result<void> binaries() {
-        if (is_of_crash_dump(dump_)) {
+        if (!form_of(dump_).off_heap_lists) {
             return {};
         }
         ASSIGN_OR_RETURN(auto binaries, process_binaries(dump_, process_, options_.limit));
@@ -680,10 +681,10 @@ std::uint64_t ProcessDetails::all_placeholders() const {
 
 Result<void> read_relations(Dump& dump, const ProcessRun& run, TermPrinter& printer,
                             std::uint64_t limit, ProcessDetails& into) {
-    if (is_of_crash_dump(dump)) {
-        into.relations_known = run.end.has_links();
-    } else {
+    if (form_of(dump).suspended_by_process) {
         into.suspending.emplace();
+    } else {
+        into.relations_known = run.end.has_links();
     }
     for (const Pack& pack : run.directory.relations) {
         auto relations = dump.reader().message_at<records::Relations>(

@@ -5,7 +5,7 @@
 #include "query/tables/ets_tables.h"
 
 #include <libdump/base/return_if_error.h>
-#include <libdump/model/node_scheme.h>
+#include <libdump/model/dump_form.h>
 #include <libdump/model/owner_id.h>
 
 #include <algorithm>
@@ -78,11 +78,10 @@ Result<void> ProcessColumns::add(OpenedProcess& process) {
     if (record.has_old_heap_words()) {
         facts.old_heap_words = record.old_heap_words();
     }
-    if (is_of_crash_dump(*dump_) && record.has_stack_words()) {
+    if (!form_of(*dump_).indexed_stack_sizes && record.has_stack_words()) {
         facts.stack_words = record.stack_words();
     }
-    // A crash dump does not tell them.
-    if (choice_.has(ProcessColumn::kBinaries) && !is_of_crash_dump(*dump_)) {
+    if (choice_.has(ProcessColumn::kBinaries) && form_of(*dump_).off_heap_lists) {
         std::unordered_set<std::uint64_t> seen;
         std::uint64_t references = 0;
         std::uint64_t bytes = 0;

@@ -5,6 +5,7 @@
 
 #include <libdump/base/error.h>
 #include <libdump/model/dump.h>
+#include <libdump/model/dump_form.h>
 
 #include <array>
 #include <cstdint>
@@ -28,11 +29,11 @@ class ColumnChoice {
     [[nodiscard]] bool has(ProcessColumn column) const {
         return chosen_.at(static_cast<std::size_t>(column));
     }
-    /// Whether something of each process is read, beside the index, which lacks the stack's size in
-    /// a crash dump.
-    [[nodiscard]] bool reads_processes(bool of_crash_dump) const {
+    /// Whether something of each process is read, beside the index.
+    [[nodiscard]] bool reads_processes(const DumpForm& form) const {
         return has(ProcessColumn::kBinaries) || has(ProcessColumn::kHeap) ||
-               has(ProcessColumn::kOldHeap) || (of_crash_dump && has(ProcessColumn::kStack));
+               has(ProcessColumn::kOldHeap) ||
+               (!form.indexed_stack_sizes && has(ProcessColumn::kStack));
     }
 
   private:

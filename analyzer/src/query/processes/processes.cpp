@@ -6,7 +6,7 @@
 
 #include <libdump/base/return_if_error.h>
 #include <libdump/format/process_row.h>
-#include <libdump/model/node_scheme.h>
+#include <libdump/model/dump_form.h>
 #include <libdump/model/owner_id.h>
 
 #include <fmt/format.h>
@@ -72,7 +72,7 @@ class SortKey {
           reversed_(order.reversed),
           read_(read),
           labels_(labels),
-          stack_is_read_(is_of_crash_dump(dump)) {
+          stack_is_read_(!form_of(dump).indexed_stack_sizes) {
         switch (order.by) {
             case ProcessSort::kMemory:
                 place_ = columns.add(records::PROCESS_COLUMN_MEMORY_BYTES);
@@ -300,7 +300,7 @@ Result<std::vector<ProcessLine>> ProcessListing::next() {
     const std::size_t count = std::min(kBatchRows, rows_.size() - given_);
     const auto numbers = std::span(rows_).subspan(given_, count);
     ASSIGN_OR_RETURN(auto rows, dump_->processes().rows(numbers));
-    if (choice_.reads_processes(is_of_crash_dump(*dump_)) && !columns_are_read_) {
+    if (choice_.reads_processes(form_of(*dump_)) && !columns_are_read_) {
         RETURN_IF_ERROR(columns_.read_processes(numbers));
     }
     given_ += count;

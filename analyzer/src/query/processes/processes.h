@@ -6,6 +6,7 @@
 #include "query/rows/row_filter.h"
 
 #include <libdump/base/error.h>
+#include <libdump/model/dump_form.h>
 
 #include <cstdint>
 #include <optional>
@@ -88,8 +89,9 @@ class ProcessListing {
         : dump_(&dump),
           choice_(query.columns),
           columns_(dump, query.columns, query.progress),
-          columns_are_read_(query.sort.by == ProcessSort::kBinaries ||
-                            (query.sort.by == ProcessSort::kStack && is_of_crash_dump(dump))),
+          columns_are_read_(
+              query.sort.by == ProcessSort::kBinaries ||
+              (query.sort.by == ProcessSort::kStack && !form_of(dump).indexed_stack_sizes)),
           names_(query.names) {}
 
     Result<void> read_in_advance(const ProcessQuery& query);

@@ -5,6 +5,7 @@
 #include "query/tables/atom_sections.h"
 
 #include <libdump/base/return_if_error.h>
+#include <libdump/model/dump_form.h>
 #include <libdump/term/atom_text.h>
 
 #include <algorithm>
@@ -109,8 +110,8 @@ AtomLimit atom_limit(const Dump& dump) {
         return {dump.node().atom_limit(), false};
     }
     const auto& arguments = dump.node().arguments();
-    return is_of_crash_dump(dump) ? AtomLimit()
-                                  : atom_limit_of({arguments.begin(), arguments.end()});
+    return !form_of(dump).vm_arguments ? AtomLimit()
+                                       : atom_limit_of({arguments.begin(), arguments.end()});
 }
 
 Result<AtomSort> parse_atom_sort(std::string_view name) {
@@ -120,7 +121,7 @@ Result<AtomSort> parse_atom_sort(std::string_view name) {
 Result<AtomReport> atom_report(Dump& dump, const std::string& file, const AtomsOptions& options) {
     AtomReport report;
     report.dump = dump_facts(dump, file);
-    report.in_order = !is_of_crash_dump(dump);
+    report.in_order = form_of(dump).atom_indices;
     const AtomLimit limit = atom_limit(dump);
     report.limit = limit.limit;
     report.limit_is_default = limit.is_default;

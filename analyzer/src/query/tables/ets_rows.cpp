@@ -2,6 +2,7 @@
 
 #include <libdump/base/nearest.h>
 #include <libdump/base/return_if_error.h>
+#include <libdump/model/dump_form.h>
 
 #include <fmt/format.h>
 
@@ -106,7 +107,7 @@ Result<std::unique_ptr<EtsRowListing>> EtsRowListing::open(Dump& dump, const std
             counts.counted = record.counted();
         }
     }
-    if (listing->records_.empty() && is_of_crash_dump(dump)) {
+    if (listing->records_.empty() && !form_of(dump).table_rows) {
         return fail(ErrorCode::kNotFound,
                     "a crash dump has no rows of ETS tables, only how many there are and what they "
                     "take: beamdump-capture --ets full captures the rows of a running node");

@@ -5,6 +5,7 @@
 #include "query/tables/module_version.h"
 
 #include <libdump/base/return_if_error.h>
+#include <libdump/model/dump_form.h>
 #include <libdump/term/process_stack.h>
 
 #include <fmt/format.h>
@@ -194,7 +195,7 @@ Result<ModuleLines> module_lines(Dump& dump, const ModulesOptions& options) {
         return found;
     }
     // Those that stacks name are no list: how many are met depends on what is read.
-    if (is_of_crash_dump(dump)) {
+    if (!form_of(dump).code_instances) {
         return not_in_dump(dump, "modules");
     }
     ASSIGN_OR_RETURN(const auto* instances, dump.code().instances());

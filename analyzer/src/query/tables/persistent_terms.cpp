@@ -4,6 +4,7 @@
 
 #include <libdump/base/nearest.h>
 #include <libdump/base/return_if_error.h>
+#include <libdump/model/dump_form.h>
 #include <libdump/model/node_scheme.h>
 #include <libdump/model/process_context.h>
 

@@ -1,7 +1,7 @@
 #include "query/term/node_syntax.h"
 
 #include <libdump/base/return_if_error.h>
-#include <libdump/model/node_scheme.h>
+#include <libdump/model/dump_form.h>
 
 #include <algorithm>
 #include <vector>

@@ -23,6 +23,7 @@
 #include "query/tables/persistent_terms.h"
 
 #include <libdump/base/return_if_error.h>
+#include <libdump/model/dump_form.h>
 #include <libdump/model/owner_id.h>
 #include <libdump/term/atom_text.h>
 #include <libdump/term/frame_cursor.h>
@@ -413,7 +414,7 @@ class Things {
 
     /// Of a crash dump, in the order in which they were read.
     [[nodiscard]] Cell atom_number(std::uint32_t index) const {
-        return is_of_crash_dump(dump_) ? Cell() : cell(std::uint64_t{index});
+        return !form_of(dump_).atom_indices ? Cell() : cell(std::uint64_t{index});
     }
 
     static Row exported_cells(std::span<const Column> columns, const Row& row) {

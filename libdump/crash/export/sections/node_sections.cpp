@@ -1,7 +1,7 @@
 #include <libdump/base/return_if_error.h>
 #include <libdump/base/terminal_text.h>
 #include <libdump/crash/export/sections/node_sections.h>
-#include <libdump/model/node_scheme.h>
+#include <libdump/model/dump_form.h>
 #include <libdump/term/atom_text.h>
 
 #include <fmt/chrono.h>

@@ -1,5 +1,5 @@
 #include <libdump/crash/export/terms/node_facts.h>
-#include <libdump/model/node_scheme.h>
+#include <libdump/model/dump_form.h>
 #include <libdump/term/term_scheme.h>
 
 namespace beamdump::crash {

@@ -73,7 +73,7 @@ bool binaries_grew(const DiffContext& context) {
             continue;
         }
         const auto& totals = dump.dump->trailer().totals();
-        if (totals.has_binary_bytes() && !dump.of_crash_dump) {
+        if (totals.has_binary_bytes() && dump.form.unreferenced_binaries) {
             first = first ? first : totals.binary_bytes();
             last = totals.binary_bytes();
         }
@@ -84,7 +84,7 @@ bool binaries_grew(const DiffContext& context) {
 /// Binaries that a process refers to, each once for it.
 Result<void> read_holders(DiffContext& context, std::size_t number, ThingTable& table) {
     ComparedDump& dump = context.dumps[number];
-    if (dump.exported != nullptr || dump.of_crash_dump || !binaries_grew(context)) {
+    if (dump.exported != nullptr || !dump.form.off_heap_lists || !binaries_grew(context)) {
         return {};
     }
     ColumnChoice choice;
@@ -147,7 +147,7 @@ bool has_binaries(const ComparedDump& dump) {
 Result<void> read_binaries(DiffContext& context, std::size_t number, ThingTable& table) {
     const ComparedDump& dump = context.dumps[number];
     // A crash dump has only the binaries that terms in it refer to, read or not.
-    if (!dump.whole || dump.of_crash_dump || !has_binaries(dump)) {
+    if (!dump.whole || !dump.form.unreferenced_binaries || !has_binaries(dump)) {
         return {};
     }
     std::array<Amounts, 65> classes{};

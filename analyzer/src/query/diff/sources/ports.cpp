@@ -93,7 +93,7 @@ void add_socket(ThingTable& table, const SocketAmounts& socket) {
 /// By protocol and state: their number, and what is in their queues.
 Result<void> read_sockets(DiffContext& context, std::size_t number, ThingTable& table) {
     const ComparedDump& dump = context.dumps[number];
-    if (!dump.whole || dump.of_crash_dump) {
+    if (!dump.whole || !dump.form.system_process) {
         return {};
     }
     if (dump.exported != nullptr) {

@@ -307,7 +307,7 @@ namespace {
 Result<std::optional<std::vector<ModuleLine>>> modules_of(const ComparedDump& dump) {
     if (dump.exported != nullptr) {
         // Of a crash dump, also those are in it that are only named somewhere.
-        if (dump.of_crash_dump || dump.exported->count(module_kind()) == 0) {
+        if (!dump.form.code_instances || dump.exported->count(module_kind()) == 0) {
             return std::optional<std::vector<ModuleLine>>();
         }
         ASSIGN_OR_RETURN(auto modules, exported_modules(*dump.exported));

@@ -8,7 +8,7 @@
 
 #include <libdump/base/amount_text.h>
 #include <libdump/base/return_if_error.h>
-#include <libdump/model/node_scheme.h>
+#include <libdump/model/dump_form.h>
 
 #include <fmt/format.h>
 
@@ -30,8 +30,8 @@ constexpr std::uint64_t kNearLimit = 90;
 /// Limits of the node's container and of what is around it.
 Result<RuleAnswer> cgroup_memory_rule(NodeFacts& facts) {
     RuleAnswer answer;
-    if (is_of_crash_dump(facts.dump())) {
-        return answer;  // its node has ended
+    if (!form_of(facts.dump()).system_process) {
+        return answer;  // the node has ended
     }
     ASSIGN_OR_RETURN(const auto* memory, facts.memory());
     const auto cgroups = cgroup_lines(memory->system);
@@ -241,8 +241,8 @@ constexpr std::uint64_t kMuch = 25;
 /// resident until the kernel needs it, which looks like a leak.
 Result<RuleAnswer> lazy_free_rule(NodeFacts& facts) {
     RuleAnswer answer;
-    if (is_of_crash_dump(facts.dump())) {
-        return answer;  // its node has ended
+    if (!form_of(facts.dump()).system_process) {
+        return answer;  // the node has ended
     }
     ASSIGN_OR_RETURN(const auto* memory, facts.memory());
     const auto& system = memory->system;

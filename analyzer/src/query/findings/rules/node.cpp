@@ -8,7 +8,7 @@
 #include <libdump/base/decimal.h>
 #include <libdump/base/return_if_error.h>
 #include <libdump/format/unpaused_run.h>
-#include <libdump/model/node_scheme.h>
+#include <libdump/model/dump_form.h>
 
 #include <fmt/format.h>
 
@@ -173,8 +173,8 @@ Result<RuleAnswer> slogan_rule(NodeFacts& facts) {
 /// A stopped node still keeps its connections: other nodes see a busy one, and then a timeout.
 Result<RuleAnswer> stopped_node_rule(NodeFacts& facts) {
     RuleAnswer answer;
-    if (is_of_crash_dump(facts.dump())) {
-        return answer;  // its node has ended
+    if (!form_of(facts.dump()).system_process) {
+        return answer;  // the node has ended
     }
     const auto& capture = facts.dump().capture();
     if (!capture.has_process_state()) {
@@ -291,7 +291,7 @@ Result<RuleAnswer> native_call_rule(NodeFacts& facts) {
 namespace {
 
 /// A crash dump tells the size of old code, not who runs it.
-Result<RuleAnswer> of_crash_dump(NodeFacts& facts) {
+Result<RuleAnswer> old_code_without_users(NodeFacts& facts) {
     ModulesOptions options;
     options.applications = false;
     const RowQuery query{.sort = std::string(kModuleSort), .filters = {"instance=old"}, .limit = 1};
@@ -327,8 +327,8 @@ Result<RuleAnswer> of_crash_dump(NodeFacts& facts) {
 /// Old code that nobody runs is what each upgrade leaves; code that is run cannot be purged, and
 /// loading the module once more ends its processes.
 Result<RuleAnswer> old_code_rule(NodeFacts& facts) {
-    if (is_of_crash_dump(facts.dump())) {
-        return of_crash_dump(facts);
+    if (!form_of(facts.dump()).code_instances) {
+        return old_code_without_users(facts);
     }
     ASSIGN_OR_RETURN(const auto* old, facts.old_modules());
     RuleAnswer answer;

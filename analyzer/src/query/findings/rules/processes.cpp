@@ -7,7 +7,7 @@
 
 #include <libdump/base/amount_text.h>
 #include <libdump/base/return_if_error.h>
-#include <libdump/model/node_scheme.h>
+#include <libdump/model/dump_form.h>
 #include <libdump/model/redaction.h>
 #include <libdump/term/term_scheme.h>
 
@@ -174,7 +174,7 @@ Finding finding_of(NodeFacts& facts, const Restarts& restarts, std::int64_t ago)
 
 /// Supervisors whose children fail now.
 Result<RuleAnswer> restart_loop_rule(NodeFacts& facts) {
-    if (is_of_crash_dump(facts.dump())) {
+    if (!form_of(facts.dump()).behaviours) {
         return fail(ErrorCode::kNotFound,
                     "a crash dump does not tell which processes are supervisors");
     }
@@ -411,7 +411,7 @@ Result<std::vector<Sized>> look_at_all(NodeFacts& facts) {
 }  // namespace
 
 Result<RuleAnswer> large_dictionary_rule(NodeFacts& facts) {
-    if (is_of_crash_dump(facts.dump())) {
+    if (!form_of(facts.dump()).dictionary_sizes) {
         return fail(ErrorCode::kNotFound,
                     "a crash dump does not count the entries of dictionaries");
     }

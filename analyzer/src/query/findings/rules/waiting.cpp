@@ -8,7 +8,7 @@
 
 #include <libdump/base/amount_text.h>
 #include <libdump/base/return_if_error.h>
-#include <libdump/model/node_scheme.h>
+#include <libdump/model/dump_form.h>
 
 #include <fmt/format.h>
 
@@ -264,7 +264,7 @@ Result<bool> of_one_moment(Dump& dump, std::uint32_t epoch) {
 Result<RuleAnswer> asleep_with_messages_rule(NodeFacts& facts) {
     ASSIGN_OR_RETURN(const auto* scan, facts.processes());
     RuleAnswer answer;
-    if (is_of_crash_dump(facts.dump()) || scan->asleep.rows.empty()) {
+    if (!form_of(facts.dump()).scheduling_states || scan->asleep.rows.empty()) {
         return answer;
     }
     ASSIGN_OR_RETURN(const auto schedulers, scheduler_lines(facts.dump()));
