@@ -2,6 +2,7 @@
 #include <libdump/base/return_if_error.h>
 #include <libsample/events/threads.h>
 #include <libvm/target/process/proc_directory.h>
+#include <libvm/target/process/proc_lines.h>
 #include <libvm/target/process/threads.h>
 #include <libvm/target/stop/settle.h>
 
@@ -15,20 +16,6 @@ namespace beamdump::sampler {
 namespace {
 
 constexpr std::uint64_t kMostSchedulers = 1024;  // erl_vm.h: ERTS_MAX_NO_OF_SCHEDULERS
-
-/// The text after "NAME:" and white space, up to the end of its line.
-std::optional<std::string_view> field(std::string_view status, std::string_view name) {
-    for (std::size_t at = 0; at < status.size();) {
-        const auto end = std::min(status.find('\n', at), status.size());
-        const auto line = status.substr(at, end - at);
-        if (line.starts_with(name) && line.substr(name.size()).starts_with(':')) {
-            const auto value = line.find_first_not_of(" \t", name.size() + 1);
-            return value == std::string_view::npos ? std::string_view() : line.substr(value);
-        }
-        at = end + 1;
-    }
-    return std::nullopt;
-}
 
 }  // namespace
 
@@ -112,16 +99,14 @@ Result<std::map<std::pair<records::SchedulerKind, std::uint32_t>, pid_t>> thread
 }
 
 Result<ThreadRest> parse_thread_rest(std::string_view status) {
-    const auto state = field(status, "State");
-    const auto voluntary = field(status, "voluntary_ctxt_switches");
-    const auto forced = field(status, "nonvoluntary_ctxt_switches");
-    const auto first = voluntary ? decimal_number(*voluntary) : std::nullopt;
-    const auto second = forced ? decimal_number(*forced) : std::nullopt;
-    if (!state || state->empty() || !first || !second) {
+    const auto state = target::listed_text(status, "State");
+    const auto voluntary = target::listed_number(status, "voluntary_ctxt_switches");
+    const auto forced = target::listed_number(status, "nonvoluntary_ctxt_switches");
+    if (!state || state->empty() || !voluntary || !forced) {
         return fail(ErrorCode::kImplausible,
                     "a thread's status in /proc has no state or no counts of context switches");
     }
-    return ThreadRest{state->front() == 'S' || state->front() == 'D', *first + *second};
+    return ThreadRest{state->front() == 'S' || state->front() == 'D', *voluntary + *forced};
 }
 
 Result<ThreadRest> thread_rest(pid_t pid, pid_t thread) {

@@ -4,6 +4,7 @@
 #include <libvm/target/image/vm_image.h>
 #include <libvm/target/live_target.h>
 #include <libvm/target/process/access.h>
+#include <libvm/target/process/proc_lines.h>
 #include <libvm/target/process/relatives.h>
 
 #include <fmt/format.h>
@@ -225,10 +226,7 @@ Result<std::vector<MappingUse>> LiveTarget::mapping_use() const {
 Result<KernelMemory> LiveTarget::kernel_memory() const {
     KernelMemory memory;
     if (const auto rollup = process_.read("smaps_rollup")) {
-        constexpr std::uint64_t kKibibyte = 1024;
-        if (const auto kibibytes = listed_number(*rollup, "LazyFree")) {
-            memory.lazy_free_bytes = *kibibytes * kKibibyte;
-        }
+        memory.lazy_free_bytes = listed_bytes(*rollup, "LazyFree");
     }
     if (const auto room = HeadRoom::of(process_.pid())) {
         memory.cgroups = room->memory_cgroups();
@@ -237,14 +235,8 @@ Result<KernelMemory> LiveTarget::kernel_memory() const {
 }
 
 bool LiveTarget::has_swapped_pages() const {
-    const auto text = process_.read("status");
-    // proc(5): "VmSwap:       0 kB"
-    const auto at = text ? text->find("\nVmSwap:") : std::string::npos;
-    if (at == std::string::npos) {
-        return true;
-    }
-    const auto digit = text->find_first_of("0123456789", at);
-    return digit == std::string::npos || (*text)[digit] != '0';
+    const auto status = process_.read("status");
+    return !status || listed_bytes(*status, "VmSwap") != 0;
 }
 
 bool LiveTarget::alive() const {

@@ -1,5 +1,6 @@
 #include <libdump/base/return_if_error.h>
 #include <libvm/target/process/head_room.h>
+#include <libvm/target/process/proc_lines.h>
 
 #include <fmt/format.h>
 
@@ -121,26 +122,6 @@ Result<void> consider(const CgroupDirectory& cgroup, const Usage& usage, bool by
 
 }  // namespace
 
-std::optional<std::uint64_t> listed_number(std::string_view text, std::string_view name) {
-    while (!text.empty()) {
-        auto line = text.substr(0, text.find('\n'));
-        text.remove_prefix(std::min(line.size() + 1, text.size()));
-        if (!line.starts_with(name) || line.size() == name.size()) {
-            continue;
-        }
-        line.remove_prefix(name.size());
-        const auto digits = line.find_first_not_of(": ");
-        std::uint64_t number = 0;
-        if (digits == 0 || digits == std::string_view::npos ||
-            std::from_chars(line.data() + digits, line.data() + line.size(), number).ec !=
-                std::errc()) {
-            continue;
-        }
-        return number;
-    }
-    return std::nullopt;
-}
-
 Result<HeadRoom> HeadRoom::of(pid_t pid, const std::filesystem::path& root) {
     return kept(pid, nullptr, root);
 }
@@ -198,13 +179,12 @@ Result<Room> HeadRoom::memory(std::uint64_t enough) const {
     }
     const auto file = root_ / "proc/meminfo";
     const auto text = read_text(file).value_or("");
-    const auto available = listed_number(text, "MemAvailable");
+    const auto available = listed_bytes(text, "MemAvailable");
     if (!available) {
         return not_understood(file, text);
     }
-    constexpr std::uint64_t kKibibyte = 1024;
-    if (*available * kKibibyte < least.amount) {
-        least = {*available * kKibibyte, "MemAvailable is what the machine has left", false};
+    if (*available < least.amount) {
+        least = {*available, "MemAvailable is what the machine has left", false};
     }
     return least;
 }
@@ -297,15 +277,13 @@ Result<Room> HeadRoom::committable_bytes() const {
     }
     const auto file = root_ / "proc/meminfo";
     const auto text = read_text(file).value_or("");
-    const auto limit = listed_number(text, "CommitLimit");
-    const auto promised = listed_number(text, "Committed_AS");
+    const auto limit = listed_bytes(text, "CommitLimit");
+    const auto promised = listed_bytes(text, "Committed_AS");
     if (!limit || !promised) {
         return not_understood(file, text);
     }
-    constexpr std::uint64_t kKibibyte = 1024;
-    return Room{(*limit - std::min(*limit, *promised)) * kKibibyte,
-                fmt::format("vm.overcommit_memory is 2 and CommitLimit {}",
-                            mebibytes_text(*limit * kKibibyte)),
+    return Room{*limit - std::min(*limit, *promised),
+                fmt::format("vm.overcommit_memory is 2 and CommitLimit {}", mebibytes_text(*limit)),
                 false};
 }
 

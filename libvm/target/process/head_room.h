@@ -17,10 +17,6 @@
 
 namespace beamdump::target {
 
-/// The number after "name" in a file of lines such as "name number" or "Name:   number kB"; nothing
-/// where it has none.
-std::optional<std::uint64_t> listed_number(std::string_view text, std::string_view name);
-
 /// The remaining amount of a resource, and the limit that determines it.
 struct Room {
     std::uint64_t amount = std::numeric_limits<std::uint64_t>::max();  ///< bytes, or tasks

@@ -1,6 +1,7 @@
 #include <libdump/base/return_if_error.h>
 #include <libdump/base/system_error.h>
 #include <libvm/target/process/proc_directory.h>
+#include <libvm/target/process/proc_lines.h>
 
 #include <climits>
 #include <fmt/format.h>
@@ -43,22 +44,10 @@ std::vector<std::string_view> words(std::string_view text) {
     }
 }
 
-/// The words after "Name:" in a status file; none if that line is missing.
-std::vector<std::string_view> status_line(std::string_view status, std::string_view name) {
-    while (!status.empty()) {
-        const auto line = status.substr(0, status.find('\n'));
-        if (line.starts_with(name)) {
-            return words(line.substr(name.size()));
-        }
-        status.remove_prefix(std::min(line.size() + 1, status.size()));
-    }
-    return {};
-}
-
 template <typename T>
 bool status_number(std::string_view status, std::string_view name, std::size_t index, T& value,
                    int base = 10) {
-    const auto line = status_line(status, name);
+    const auto line = words(listed_text(status, name).value_or(""));
     return line.size() > index && number(line[index], value, base);
 }
 
@@ -82,16 +71,16 @@ bool parse_stat(std::string_view stat, ProcessFacts& facts) {
 }
 
 bool parse_status(std::string_view status, ProcessFacts& facts) {
-    return status_number(status, "Tgid:", 0, facts.thread_group) &&
-           status_number(status, "TracerPid:", 0, facts.tracer) &&
-           status_number(status, "Uid:", 0, facts.real_uid) &&
-           status_number(status, "Uid:", 1, facts.effective_uid) &&
-           status_number(status, "Uid:", 2, facts.saved_uid) &&
-           status_number(status, "Gid:", 0, facts.real_gid) &&
-           status_number(status, "Gid:", 1, facts.effective_gid) &&
-           status_number(status, "Gid:", 2, facts.saved_gid) &&
-           status_number(status, "CapPrm:", 0, facts.permitted_capabilities, 16) &&
-           status_number(status, "CapEff:", 0, facts.effective_capabilities, 16);
+    return status_number(status, "Tgid", 0, facts.thread_group) &&
+           status_number(status, "TracerPid", 0, facts.tracer) &&
+           status_number(status, "Uid", 0, facts.real_uid) &&
+           status_number(status, "Uid", 1, facts.effective_uid) &&
+           status_number(status, "Uid", 2, facts.saved_uid) &&
+           status_number(status, "Gid", 0, facts.real_gid) &&
+           status_number(status, "Gid", 1, facts.effective_gid) &&
+           status_number(status, "Gid", 2, facts.saved_gid) &&
+           status_number(status, "CapPrm", 0, facts.permitted_capabilities, 16) &&
+           status_number(status, "CapEff", 0, facts.effective_capabilities, 16);
 }
 
 }  // namespace

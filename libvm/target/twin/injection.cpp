@@ -4,6 +4,7 @@
 #include <libvm/memory/process_memory.h>
 #include <libvm/target/process/clock.h>
 #include <libvm/target/process/proc_directory.h>
+#include <libvm/target/process/proc_lines.h>
 #include <libvm/target/process/threads.h>
 #include <libvm/target/twin/injection.h>
 #include <libvm/target/twin/injection_gadgets.h>
@@ -79,7 +80,7 @@ Result<Injection> Injection::prepare(pid_t pid, std::span<const std::string> thr
     ASSIGN_OR_RETURN(const auto status, process.read("status"));
     Injection injection;
     injection.pid_ = pid;
-    if (status_text(status, "x86_Thread_features").find("shstk") != std::string_view::npos) {
+    if (listed_text(status, "x86_Thread_features").value_or("").contains("shstk")) {
         return fail(
             ErrorCode::kUnsupported,
             fmt::format("process {} runs with a shadow stack: none of its threads can make a twin",

@@ -1,5 +1,6 @@
 #include <libdump/base/return_if_error.h>
 #include <libvm/target/process/clock.h>
+#include <libvm/target/process/proc_lines.h>
 #include <libvm/target/process/threads.h>
 #include <libvm/target/stop/patience.h>
 #include <libvm/target/twin/injection_threads.h>
@@ -52,10 +53,10 @@ std::unexpected<Error> held_twin(pid_t pid, pid_t twin, pid_t holder) {
 /// A process's threads and their children that are traced by this thread.
 Result<std::vector<pid_t>> traced_by_us(pid_t pid) {
     ASSIGN_OR_RETURN(const auto threads, threads_of(pid));
-    const auto us = fmt::format("\t{}", ::gettid());
+    const auto us = static_cast<std::uint64_t>(::gettid());
     std::vector<pid_t> traced;
     const auto add_if_traced = [&](pid_t thread) {
-        if (status_text(status_of(thread), "TracerPid") == us) {
+        if (listed_number(status_of(thread), "TracerPid") == us) {
             traced.push_back(thread);
         }
     };
@@ -71,24 +72,13 @@ Result<std::vector<pid_t>> traced_by_us(pid_t pid) {
 
 }  // namespace
 
-std::string_view status_text(std::string_view status, std::string_view name) {
-    const auto at = status.find(fmt::format("\n{}:", name));
-    if (at == std::string_view::npos) {
-        return {};
-    }
-    const auto rest = status.substr(at + name.size() + 2);
-    return rest.substr(0, rest.find('\n'));
-}
-
 Seccomp seccomp_of(pid_t thread) {
     const auto status = status_of(thread);
-    const auto mode = status_text(status, "Seccomp");
-    if (mode.empty()) {
+    const auto mode = listed_text(status, "Seccomp");
+    if (!mode) {
         return Seccomp::kNone;  // a kernel without it
     }
-    return mode.back() == '1'   ? Seccomp::kStrict
-           : mode.back() == '0' ? Seccomp::kNone
-                                : Seccomp::kFiltered;
+    return *mode == "1" ? Seccomp::kStrict : *mode == "0" ? Seccomp::kNone : Seccomp::kFiltered;
 }
 
 Result<Seccomp> strictest_seccomp(pid_t pid) {

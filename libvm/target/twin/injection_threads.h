@@ -14,9 +14,6 @@
 
 namespace beamdump::target {
 
-/// The rest of a "Name: rest" line of a /proc/PID/status.
-std::string_view status_text(std::string_view status, std::string_view name);
-
 /// How system calls are filtered ("Seccomp:" in proc(5)).
 enum class Seccomp : std::uint8_t { kNone, kFiltered, kStrict };
 Seccomp seccomp_of(pid_t thread);

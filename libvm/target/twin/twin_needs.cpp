@@ -1,10 +1,10 @@
 #include <libdump/base/return_if_error.h>
+#include <libvm/target/process/proc_lines.h>
 #include <libvm/target/twin/twin_needs.h>
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
 namespace beamdump::target {
 namespace {
@@ -15,21 +15,6 @@ constexpr std::uint64_t kMaxCopied = 1024 * kMebibyte;
 /// Measured were 30 to 70 ms a gigabyte (docs/capture.md).
 constexpr std::uint64_t kForkNsPerMebibyte = 30'000;
 constexpr std::uint64_t kTasks = 2;  // the twin and its reaper
-
-std::optional<std::uint64_t> kibibytes(std::string_view status, std::string_view name) {
-    const auto at = status.find(fmt::format("\n{}:", name));
-    if (at == std::string_view::npos) {
-        return std::nullopt;
-    }
-    const auto digits = status.find_first_not_of(" \t", at + name.size() + 2);
-    std::uint64_t number = 0;
-    if (digits == std::string_view::npos ||
-        std::from_chars(status.data() + digits, status.data() + status.size(), number).ec !=
-            std::errc()) {
-        return std::nullopt;
-    }
-    return number * 1024;
-}
 
 Result<void> enough_memory(const HeadRoom& room, std::uint64_t needed, std::string_view what) {
     ASSIGN_OR_RETURN(const auto left, room.memory(needed));
@@ -48,9 +33,9 @@ Result<void> enough_memory(const HeadRoom& room, std::uint64_t needed, std::stri
 }  // namespace
 
 Result<TwinNeeds> twin_needs(std::string_view status, const TwinLimits& limits) {
-    const auto tables = kibibytes(status, "VmPTE");
-    const auto resident = kibibytes(status, "VmRSS");
-    const auto data = kibibytes(status, "VmData");
+    const auto tables = listed_bytes(status, "VmPTE");
+    const auto resident = listed_bytes(status, "VmRSS");
+    const auto data = listed_bytes(status, "VmData");
     if (!tables || !resident || !data) {
         return fail(ErrorCode::kImplausible,
                     "the kernel's description of the process lacks VmPTE, VmRSS or VmData");

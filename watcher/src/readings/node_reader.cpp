@@ -11,6 +11,7 @@
 #include <libvm/nodes/running_nodes.h>
 #include <libvm/target/live_target.h>
 #include <libvm/target/process/clock.h>
+#include <libvm/target/process/proc_lines.h>
 
 #include <fmt/format.h>
 
@@ -61,10 +62,9 @@ Result<NodeReader> NodeReader::open(pid_t pid, const beam::LocateOptions& how,
         return reader.has_ended();
     }
     ASSIGN_OR_RETURN(reader.id_.name, nodes::node_name(*reader.vm_));
-    reader.machine_bytes_ =
-        1024 * static_cast<double>(target::listed_number(
-                                       reader.files_->read(kMachineMemory).value_or(""), "MemTotal")
-                                       .value_or(0));
+    reader.machine_bytes_ = static_cast<double>(
+        target::listed_bytes(reader.files_->read(kMachineMemory).value_or(""), "MemTotal")
+            .value_or(0));
     if (const auto arguments = reader.vm_->target().arguments()) {
         reader.atom_limit_ = atom_limit_of(*arguments).limit;
     }
@@ -106,9 +106,9 @@ void NodeReader::read_memory(Measurements& into) {
         return;
     }
     const auto text = files_->read(kMachineMemory).value_or("");
-    if (const auto available = target::listed_number(text, "MemAvailable");
+    if (const auto available = target::listed_bytes(text, "MemAvailable");
         machine_bytes_ > 0 && available) {
-        into[Quantity::kMemory] = {.value = machine_bytes_ - 1024 * static_cast<double>(*available),
+        into[Quantity::kMemory] = {.value = machine_bytes_ - static_cast<double>(*available),
                                    .whole = machine_bytes_,
                                    .whole_name = "the machine's memory"};
     }
