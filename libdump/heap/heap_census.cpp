@@ -27,7 +27,8 @@ HeapCensus::HeapCensus(const TagScheme& scheme, WordReader& reader,
       options_(options),
       live_(options.space),
       binaries_seen_(options.space),
-      largest_(options.largest) {}
+      largest_(options.largest),
+      largest_binaries_(options.largest, larger_binary) {}
 
 void HeapCensus::set_root(std::uint64_t root, bool list) {
     root_ = root;
@@ -145,22 +146,10 @@ Result<void> HeapCensus::count_binary(const HeapObject& object) {
     ++binary_count_;
     binary_bytes_ += bytes.value_or(0);
     unsized_binaries_ += bytes ? 0 : 1;
-    if (largest_binaries_.size() == options_.largest) {
-        if (largest_binaries_.empty() || largest_binaries_.front().bytes >= bytes) {
-            return {};
-        }
-        std::ranges::pop_heap(largest_binaries_, larger_binary);
-        largest_binaries_.pop_back();
+    if (options_.largest != 0) {
+        largest_binaries_.add({address, bytes});
     }
-    largest_binaries_.push_back({address, bytes});
-    std::ranges::push_heap(largest_binaries_, larger_binary);
     return {};
-}
-
-std::vector<KeptBinary> HeapCensus::largest_binaries() const {
-    auto binaries = largest_binaries_;
-    std::ranges::sort(binaries, larger_binary);
-    return binaries;
 }
 
 }  // namespace beamdump

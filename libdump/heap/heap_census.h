@@ -1,5 +1,6 @@
 #pragma once
 
+#include <libdump/base/first_items.h>
 #include <libdump/heap/address_marks.h>
 #include <libdump/heap/largest_terms.h>
 #include <libdump/heap/term_walk.h>
@@ -82,7 +83,9 @@ class HeapCensus final : public WalkObserver {
     [[nodiscard]] std::vector<LargeTerm> largest_terms() const { return largest_.sorted(); }
     /// The terms of the root set last that are among the largest so far; unordered.
     [[nodiscard]] std::vector<LargeTerm> largest_of_root() const { return largest_.of_root(root_); }
-    [[nodiscard]] std::vector<KeptBinary> largest_binaries() const;
+    [[nodiscard]] std::vector<KeptBinary> largest_binaries() const {
+        return FirstItems(largest_binaries_).take();
+    }
     [[nodiscard]] std::uint64_t binaries() const { return binary_count_; }
     /// The sum of the known sizes; and how many sizes are unknown.
     [[nodiscard]] std::uint64_t binary_bytes() const { return binary_bytes_; }
@@ -113,7 +116,7 @@ class HeapCensus final : public WalkObserver {
     std::uint64_t last_keys_word_ = 0;
     ObjectCount* last_key_set_ = nullptr;  ///< of last_keys_word_; lives in key_sets_
     LargestTerms largest_;
-    std::vector<KeptBinary> largest_binaries_;
+    FirstItems<KeptBinary> largest_binaries_;
     std::uint64_t binary_count_ = 0;
     std::uint64_t binary_bytes_ = 0;
     std::uint64_t unsized_binaries_ = 0;

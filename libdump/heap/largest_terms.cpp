@@ -13,34 +13,29 @@ bool larger(const LargeTerm& a, const LargeTerm& b) {
 
 }  // namespace
 
+LargestTerms::LargestTerms(std::size_t count) : count_(count), terms_(count, larger) {}
+
 void LargestTerms::offer(std::uint64_t root, std::uint64_t word, std::uint64_t words,
                          std::span<const WalkLevel> path) {
-    if (count_ == 0 || (terms_.size() == count_ && terms_.front().words >= words)) {
+    LargeTerm term{root, word, words, {}};
+    if (count_ == 0 || !terms_.wants(term)) {
         return;
     }
-    if (terms_.size() == count_) {
-        std::ranges::pop_heap(terms_, larger);
-        terms_.pop_back();
-    }
-    LargeTerm term{root, word, words, {}};
     for (const WalkLevel& level : path.last(std::min(path.size(), kLongestPath))) {
         term.path.push_back({level.kind, level.address, level.index});
     }
-    terms_.push_back(std::move(term));
-    std::ranges::push_heap(terms_, larger);
+    terms_.add(std::move(term));
 }
 
 std::vector<LargeTerm> LargestTerms::of_root(std::uint64_t root) const {
     std::vector<LargeTerm> terms;
-    std::ranges::copy_if(terms_, std::back_inserter(terms),
+    std::ranges::copy_if(terms_.items(), std::back_inserter(terms),
                          [root](const LargeTerm& term) { return term.root == root; });
     return terms;
 }
 
 std::vector<LargeTerm> LargestTerms::sorted() const {
-    auto terms = terms_;
-    std::ranges::stable_sort(terms, larger);
-    return terms;
+    return FirstItems(terms_).take();
 }
 
 std::uint64_t word_to(const TagScheme& scheme, std::uint64_t address, bool is_cell) {

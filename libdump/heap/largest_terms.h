@@ -1,5 +1,6 @@
 #pragma once
 
+#include <libdump/base/first_items.h>
 #include <libdump/heap/term_walk.h>
 
 #include <cstdint>
@@ -28,7 +29,7 @@ class LargestTerms {
   public:
     static constexpr std::size_t kLongestPath = 64;
 
-    explicit LargestTerms(std::size_t count) : count_(count) {}
+    explicit LargestTerms(std::size_t count);
 
     void offer(std::uint64_t root, std::uint64_t word, std::uint64_t words,
                std::span<const WalkLevel> path);
@@ -40,7 +41,7 @@ class LargestTerms {
 
   private:
     std::size_t count_;
-    std::vector<LargeTerm> terms_;  // a heap: the smallest first
+    FirstItems<LargeTerm, bool (*)(const LargeTerm&, const LargeTerm&)> terms_;
 };
 
 /// Whether a term is more than a wrapper of its largest part, which then has less than 90% of its

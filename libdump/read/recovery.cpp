@@ -1,4 +1,5 @@
 #include <libdump/base/bytes.h>
+#include <libdump/base/first_items.h>
 #include <libdump/base/return_if_error.h>
 #include <libdump/format/format.h>
 #include <libdump/format/process_row.h>
@@ -115,21 +116,20 @@ records::ProcessRow row_of(const records::Process& process, const records::Proce
 /// unknown are omitted.
 records::TopList top_list(const std::vector<records::ProcessRow>& rows,
                           records::ProcessColumnKind by, std::size_t limit) {
-    std::vector<std::pair<std::uint64_t, std::size_t>> values;
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-        if (const auto value = column_value(rows[i], by).value_or(0); value != 0) {
-            values.emplace_back(value, i);
-        }
-    }
-    const auto larger = [](const auto& a, const auto& b) {
+    using Value = std::pair<std::uint64_t, std::size_t>;
+    const auto larger = [](const Value& a, const Value& b) {
         return a.first != b.first ? a.first > b.first : a.second < b.second;
     };
-    const std::size_t count = std::min(limit, values.size());
-    std::ranges::partial_sort(values, values.begin() + static_cast<std::ptrdiff_t>(count), larger);
+    FirstItems<Value, decltype(larger)> largest(limit, larger);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        if (const auto value = column_value(rows[i], by).value_or(0); value != 0) {
+            largest.add({value, i});
+        }
+    }
     records::TopList list;
     list.set_by(by);
-    for (std::size_t i = 0; i < count; ++i) {
-        *list.add_row() = rows[values[i].second];
+    for (const auto& [value, row] : largest.take()) {
+        *list.add_row() = rows[row];
     }
     return list;
 }

@@ -1,6 +1,7 @@
 #include "query/diff/section.h"
 
-#include "query/rows/first_items.h"
+
+#include <libdump/base/first_items.h>
 
 #include <algorithm>
 #include <functional>
@@ -18,7 +19,7 @@ struct Ranked {
     std::size_t thing = 0;
 };
 
-using RankedItems = FirstItems<Ranked, std::function<bool(const Ranked&, const Ranked&)>>;
+using RankedItems = FirstItems<Ranked>;
 
 RankedItems largest_first(const ThingTable& table, std::uint64_t limit) {
     return {limit, [&table](const Ranked& a, const Ranked& b) {

@@ -2,8 +2,8 @@
 
 #include "query/process/process_line.h"
 #include "query/processes/process_fields.h"
-#include "query/rows/first_items.h"
 
+#include <libdump/base/first_items.h>
 #include <libdump/base/return_if_error.h>
 #include <libdump/format/process_row.h>
 
@@ -44,8 +44,7 @@ records::Mfa mfa_of(const Function& function) {
 }
 
 using Ranking =
-    FirstItems<ProcessScan::Ranked,
-               std::function<bool(const ProcessScan::Ranked&, const ProcessScan::Ranked&)>>;
+    FirstItems<ProcessScan::Ranked>;
 
 Ranking ranking() {
     return {ProcessScan::kRanked, [](const auto& a, const auto& b) {

@@ -2,6 +2,7 @@
 
 #include "query/process/behaviour_state.h"
 
+#include <libdump/base/first_items.h>
 #include <libdump/base/nearest.h>
 #include <libdump/base/return_if_error.h>
 
@@ -207,28 +208,22 @@ class LargestParts {
 
     /// 0: any number, and none is kept.
     LargestParts(std::uint64_t limit, std::uint64_t whole_words)
-        : limit_(limit), words_left_(kLeastWords + std::min(whole_words, kMostWords) * kTimes) {}
+        : limit_(limit), kept_(limit, is_larger), words_left_(kLeastWords + std::min(whole_words, kMostWords) * kTimes) {}
 
     /// Counts a part; whether it is to be sized.
     bool wants_next() {
         ++seen_;
-        const bool wanted = limit_ == 0 || kept_.size() < limit_ || words_left_ != 0;
+        const bool wanted = limit_ == 0 || kept_.items().size() < limit_ || words_left_ != 0;
         unsized_ += wanted ? 0 : 1;
         return wanted;
     }
     void add(Part part, const TermReading::PartSizes& sizes) {
         words_left_ -= std::min(words_left_, sizes.words.shared + 1);
-        kept_.push_back({std::move(part), sizes, seen_});
-        std::ranges::push_heap(kept_, is_larger);
-        if (kept_.size() > limit_) {
-            std::ranges::pop_heap(kept_, is_larger);
-            kept_.pop_back();
+        if (limit_ != 0) {
+            kept_.add({std::move(part), sizes, seen_});
         }
     }
-    [[nodiscard]] std::vector<Sized> take() {
-        std::ranges::sort(kept_, is_larger);
-        return std::move(kept_);
-    }
+    [[nodiscard]] std::vector<Sized> take() { return kept_.take(); }
     [[nodiscard]] std::uint64_t unsized() const { return unsized_; }
     /// Of all, those beyond the limit.
     [[nodiscard]] std::uint64_t omitted() const {
@@ -248,10 +243,10 @@ class LargestParts {
     static constexpr std::uint64_t kTimes = 8;
 
     std::uint64_t limit_;
+    FirstItems<Sized, bool (*)(const Sized&, const Sized&)> kept_;
     std::uint64_t words_left_;
     std::uint64_t seen_ = 0;
     std::uint64_t unsized_ = 0;
-    std::vector<Sized> kept_;
 };
 
 }  // namespace

@@ -5,8 +5,8 @@
 #include "query/process/process_binaries.h"
 #include "query/process/process_names.h"
 #include "query/rows/choice.h"
-#include "query/rows/first_items.h"
 
+#include <libdump/base/first_items.h>
 #include <libdump/base/budget.h>
 #include <libdump/base/return_if_error.h>
 #include <libdump/model/dump_form.h>
@@ -69,7 +69,7 @@ Result<NodeBinaries> list_binaries(Dump& dump, const std::string& file,
     answer.may_lack_some =
         !form_of(dump).unreferenced_binaries && !dump.trailer().totals().has_binaries();
     Budget budget(options.limits);
-    FirstItems<NodeBinaryLine, std::function<bool(const NodeBinaryLine&, const NodeBinaryLine&)>>
+    FirstItems<NodeBinaryLine>
         first(options.limit, [sort = options.sort](const auto& a, const auto& b) {
             return binary_before(sort, a, b);
         });
@@ -463,7 +463,7 @@ class LeakSearch {
     ProcessSweep sweep_;
     PartsVisitor visitor_;
     ProcessNames names_;
-    FirstItems<BinaryLeakLine, std::function<bool(const BinaryLeakLine&, const BinaryLeakLine&)>>
+    FirstItems<BinaryLeakLine>
         first_;
 };
 

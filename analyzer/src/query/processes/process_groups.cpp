@@ -4,8 +4,8 @@
 #include "query/processes/group_names.h"
 #include "query/processes/process_fields.h"
 #include "query/rows/choice.h"
-#include "query/rows/first_items.h"
 
+#include <libdump/base/first_items.h>
 #include <libdump/base/return_if_error.h>
 
 #include <algorithm>
@@ -169,7 +169,7 @@ Result<ProcessGroups> process_groups(Dump& dump, const std::string& file,
     };
     RETURN_IF_ERROR(dump.processes().visit(columns.columns(), visit));
     answer.group_count = groups.size();
-    FirstItems<Sums, std::function<bool(const Sums&, const Sums&)>> first(
+    FirstItems<Sums> first(
         options.limit,
         [sort = options.sort](const Sums& a, const Sums& b) { return group_before(sort, a, b); });
     for (auto& [name, sums] : groups) {

@@ -4,6 +4,7 @@
 #include "query/processes/process_fields.h"
 #include "query/rows/choice.h"
 
+#include <libdump/base/first_items.h>
 #include <libdump/base/return_if_error.h>
 #include <libdump/format/process_row.h>
 #include <libdump/model/dump_form.h>
@@ -29,39 +30,6 @@ constexpr std::size_t kBatchRows = 65536;
 
 /// A row and its sort key; the smallest key is first.
 using Ranked = std::pair<std::uint64_t, std::uint64_t>;
-
-/// Keeps the first `limit` rows, in memory for twice as many.
-class FirstRows {
-  public:
-    explicit FirstRows(std::uint64_t limit) : limit_(limit) {}
-
-    void add(Ranked row) {
-        kept_.push_back(row);
-        if (limit_ != 0 && kept_.size() / 2 >= limit_) {
-            cut();
-        }
-    }
-
-    std::vector<std::uint64_t> take() {
-        if (limit_ != 0 && kept_.size() > limit_) {
-            cut();
-        }
-        std::ranges::sort(kept_);
-        std::vector<std::uint64_t> rows(kept_.size());
-        std::ranges::transform(kept_, rows.begin(), &Ranked::second);
-        return rows;
-    }
-
-  private:
-    void cut() {
-        const auto middle = kept_.begin() + static_cast<std::ptrdiff_t>(limit_);
-        std::ranges::nth_element(kept_, middle);
-        kept_.erase(middle, kept_.end());
-    }
-
-    std::uint64_t limit_;
-    std::vector<Ranked> kept_;
-};
 
 /// Computes sort keys from columns.
 class SortKey {
@@ -271,7 +239,7 @@ Result<ProcessListing> ProcessListing::select(Dump& dump, const ProcessQuery& qu
         }
         key.rank_names();
     }
-    FirstRows first(query.limit);
+    FirstItems<Ranked, std::less<>> first(query.limit, {});
     auto done = dump.processes().visit(columns.columns(), [&](std::uint64_t row, Values values) {
         if (matches(values)) {
             ++listing.matching_;
@@ -292,7 +260,9 @@ Result<ProcessListing> ProcessListing::select(Dump& dump, const ProcessQuery& qu
                         "of them",
                         sort->first));
     }
-    listing.rows_ = first.take();
+    const auto ranked = first.take();
+    listing.rows_.resize(ranked.size());
+    std::ranges::transform(ranked, listing.rows_.begin(), &Ranked::second);
     return listing;
 }
 

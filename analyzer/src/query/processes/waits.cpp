@@ -1,9 +1,9 @@
 #include "query/processes/waits.h"
 
 #include "query/process/process_names.h"
-#include "query/rows/first_items.h"
 #include "query/term/term_text.h"
 
+#include <libdump/base/first_items.h>
 #include <libdump/base/return_if_error.h>
 #include <libdump/model/node_scheme.h>
 #include <libdump/model/owner_id.h>
@@ -297,7 +297,7 @@ Result<Waits> find_waits(Dump& dump, const std::string& file, const WaitsOptions
     answer.cycle_count = cycles.size();
     const Behind behind(graph, cycles);
     using Ranked = std::tuple<std::uint64_t, std::uint64_t, WaitGraph::Node>;
-    FirstItems<Ranked, std::function<bool(const Ranked&, const Ranked&)>> first(
+    FirstItems<Ranked> first(
         options.limit, [](const Ranked& a, const Ranked& b) {
             return std::tie(std::get<0>(b), std::get<1>(b), std::get<2>(a)) <
                    std::tie(std::get<0>(a), std::get<1>(a), std::get<2>(b));

@@ -59,6 +59,7 @@ Result<void> RowList::parse_sort() {
         const bool ascends = kind == ColumnKind::kId || kind == ColumnKind::kAddress;
         sort_keys_.push_back({column, reversed != ascends});
     } while (!rest.empty());
+    kept_ = FirstItems<Kept, Order>(limit_, Order{sort_keys_});
     return {};
 }
 
@@ -107,21 +108,14 @@ bool RowList::matches(const Row& row, Case letters) const {
         filters_, [&](const RowFilter& filter) { return filter.passes(row, letters); });
 }
 
-bool RowList::before(const Kept& one, const Kept& other) const {
-    for (const auto& key : sort_keys_) {
+bool RowList::Order::operator()(const Kept& one, const Kept& other) const {
+    for (const auto& key : keys) {
         const auto by_column = order(one.row[key.column], other.row[key.column], key.reversed);
         if (by_column != 0) {
             return by_column < 0;
         }
     }
     return one.number < other.number;
-}
-
-void RowList::cut() {
-    const auto middle = kept_.begin() + static_cast<std::ptrdiff_t>(limit_);
-    std::ranges::nth_element(
-        kept_, middle, [this](const Kept& one, const Kept& other) { return before(one, other); });
-    kept_.erase(middle, kept_.end());
 }
 
 bool RowList::needs_derived() const {
@@ -140,11 +134,8 @@ Result<void> RowList::derive(const Derive& fill) {
     }
     std::vector<Row*> rows;
     if (!holds_) {
-        if (limit_ != 0 && kept_.size() > limit_) {
-            cut();
-        }
-        rows.reserve(kept_.size());
-        for (Kept& kept : kept_) {
+        rows.reserve(kept_.items().size());
+        for (Kept& kept : kept_.items()) {
             rows.push_back(&kept.row);
         }
         return fill(rows);
@@ -214,10 +205,7 @@ void RowList::place(Row row) {
         add_to_group(row);
         return;
     }
-    kept_.push_back({std::move(row), matching_++});
-    if (limit_ != 0 && kept_.size() / 2 >= limit_) {
-        cut();
-    }
+    kept_.add({std::move(row), matching_++});
 }
 
 void RowList::add_to_group(const Row& row) {
@@ -283,17 +271,9 @@ Result<void> RowList::check_asked(std::string_view things, std::string_view defa
 }
 
 std::vector<Row> RowList::take() {
-    if (limit_ != 0 && kept_.size() > limit_) {
-        cut();
-    }
-    std::ranges::sort(kept_,
-                      [this](const Kept& one, const Kept& other) { return before(one, other); });
-    std::vector<Row> rows;
-    rows.reserve(kept_.size());
-    for (Kept& kept : kept_) {
-        rows.push_back(std::move(kept.row));
-    }
-    kept_.clear();
+    auto kept = kept_.take();
+    std::vector<Row> rows(kept.size());
+    std::ranges::transform(kept, rows.begin(), [](Kept& one) { return std::move(one.row); });
     return rows;
 }
 

@@ -3,6 +3,7 @@
 #include "query/rows/column.h"
 #include "query/rows/row_filter.h"
 
+#include <libdump/base/first_items.h>
 #include <libdump/base/error.h>
 
 #include <cstddef>
@@ -97,11 +98,16 @@ class RowList {
         Row row;
         std::uint64_t number = 0;
     };
+    struct Order {
+        std::vector<SortKey> keys;
+        bool operator()(const Kept& one, const Kept& other) const;
+    };
 
     RowList(std::span<const Column> columns, const RowQuery& query)
         : columns_(columns),
           sort_(query.sort),
           limit_(query.limit),
+          kept_(query.limit, {}),
           told_(columns.size()),
           sums_of_all_(columns.size(), 0),
           sums_of_matching_(columns.size(), 0) {}
@@ -110,14 +116,13 @@ class RowList {
     [[nodiscard]] bool matches(const Row& row, Case letters) const;
     [[nodiscard]] bool needs_derived() const;
     void place(Row row);
-    [[nodiscard]] bool before(const Kept& one, const Kept& other) const;
-    void cut();
     void add_to_group(const Row& row);
 
     std::span<const Column> columns_;
     std::string sort_;  ///< as asked for
     std::vector<SortKey> sort_keys_;
     std::uint64_t limit_;
+    FirstItems<Kept, Order> kept_;
     std::vector<RowFilter> filters_;
     std::vector<std::size_t> shown_;
     std::vector<bool> told_;  ///< whether a row has it, by column
@@ -128,7 +133,6 @@ class RowList {
     bool derives_ = true;
     bool holds_ = false;  ///< all rows, for their derived column
     std::vector<Row> held_;
-    std::vector<Kept> kept_;
     std::optional<std::size_t> counted_by_;
     std::vector<std::size_t> group_by_;
     std::map<Row, RowGroup> groups_;  ///< by their values

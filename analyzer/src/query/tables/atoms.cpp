@@ -1,9 +1,9 @@
 #include "query/tables/atoms.h"
 
 #include "query/rows/choice.h"
-#include "query/rows/first_items.h"
 #include "query/tables/atom_sections.h"
 
+#include <libdump/base/first_items.h>
 #include <libdump/base/return_if_error.h>
 #include <libdump/model/dump_form.h>
 #include <libdump/term/atom_text.h>
@@ -74,7 +74,7 @@ class AtomGroups {
 
     void list(AtomSort sort, std::uint64_t limit, AtomReport& report) {
         report.groups = groups_.size();
-        FirstItems<AtomGroup, std::function<bool(const AtomGroup&, const AtomGroup&)>> first(
+        FirstItems<AtomGroup> first(
             limit,
             [sort](const AtomGroup& a, const AtomGroup& b) { return group_before(sort, a, b); });
         for (auto& [folded, group] : groups_) {
@@ -127,7 +127,7 @@ Result<AtomReport> atom_report(Dump& dump, const std::string& file, const AtomsO
     report.limit_is_default = limit.is_default;
     const AtomSort sort =
         options.sort.value_or(options.list ? AtomSort::kNewest : AtomSort::kCount);
-    FirstItems<AtomLine, std::function<bool(const AtomLine&, const AtomLine&)>> first(
+    FirstItems<AtomLine> first(
         options.limit,
         [sort](const AtomLine& a, const AtomLine& b) { return atom_before(sort, a, b); });
     AtomGroups groups;

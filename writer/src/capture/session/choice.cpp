@@ -1,5 +1,6 @@
 #include "capture/session/choice.h"
 
+#include <libdump/base/first_items.h>
 #include <libdump/base/return_if_error.h>
 #include <libdump/format/process_name.h>
 #include <libvm/beam/processes/process.h>
@@ -11,7 +12,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <queue>
 
 namespace beamdump::capture {
 namespace {
@@ -107,18 +107,15 @@ Result<void> Choice::add_structure(beam::Vm& vm, beam::Address process) {
 
 Result<void> Choice::add_largest(beam::Vm& vm, std::uint32_t count, ChooseBy by) {
     using Ranked = std::pair<std::uint64_t, std::uint64_t>;  // size, pid word
-    std::priority_queue<Ranked, std::vector<Ranked>, std::greater<>> largest;
+    FirstItems<Ranked, std::greater<>> largest(count, {});
     auto done = for_each_process(vm, sizer_, [&](const beam::ProcessSize& process) {
         const auto size = by == ChooseBy::kMemory  ? process.bytes
                           : by == ChooseBy::kQueue ? process.messages
                                                    : process.reductions;
-        largest.emplace(size, process.pid_word);
-        if (largest.size() > count) {
-            largest.pop();
-        }
+        largest.add({size, process.pid_word});
     });
-    for (; !largest.empty(); largest.pop()) {
-        pids_.insert(largest.top().second);
+    for (const auto& [size, pid_word] : largest.items()) {
+        pids_.insert(pid_word);
     }
     return done;
 }
