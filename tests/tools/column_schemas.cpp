@@ -8,7 +8,7 @@
 #include "query/activity/schedulers.h"
 #include "query/activity/sockets.h"
 #include "query/activity/timers.h"
-#include "query/holders/binaries.h"
+#include "query/holders/node_binaries.h"
 #include "query/memory/allocators.h"
 #include "query/memory/carriers.h"
 #include "query/process/process_line.h"
@@ -116,6 +116,6 @@ int main() {
     print_list("history", query::history_columns());
     print_list("history_processes", query::history_process_columns());
     print_list("processes", query::process_columns());
-    print_list("binaries", query::binary_columns(), true);
+    print_list("binaries", query::node_binary_columns(), true);
     std::puts("}");
 }

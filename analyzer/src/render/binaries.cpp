@@ -5,6 +5,7 @@
 #include "render/shared/json.h"
 #include "render/shared/layout.h"
 #include "render/shared/process_counts.h"
+#include "render/shared/row_list.h"
 #include "render/shared/table.h"
 #include "render/shared/units.h"
 
@@ -12,57 +13,60 @@
 
 namespace beamdump::render {
 
-void binaries_text(Output& output, const query::NodeBinaries& answer) {
-    print_layout_notice(output, answer.dump.layout);
+namespace {
+
+constexpr RowListTexts kTexts = {
+    .schema = "beamdump.binaries/1", .member = "binaries", .things = "binaries"};
+
+/// What the answer says before its rows.
+void print_totals(Output& output, const query::NodeBinaries& answer) {
     if (answer.may_lack_some) {
         output.write(
             "the number of reference-counted binaries is unknown: the crash dump breaks "
             "off before the end of their sections\n");
-        if (answer.total == 0) {
+        if (answer.list.total() == 0) {
             return;
         }
     }
     const bool bytes_known = answer.total_bytes != 0 || !answer.may_lack_some;
-    output.print("{}{}{}\n\n", answer.may_lack_some ? "at least " : "",
-                 counted(answer.total, "reference-counted binary", "reference-counted binaries"),
-                 bytes_known ? ", " + bytes_text(answer.total_bytes) : "");
-    if (answer.binaries.empty()) {
-        if (answer.total != 0) {
-            output.print("none is as large as --at-least says\n");
-        }
-        return;
-    }
-    Table table({{"ADDRESS"},
-                 {"SIZE", Align::kRight},
-                 {"REFERENCES", Align::kRight},
-                 {"PROCESSES", Align::kRight},
-                 {"CAPTURED", Align::kRight}});
-    for (const auto& line : answer.binaries) {
-        table.add({fmt::format("{:#x}", line.address), line.bytes ? bytes_text(*line.bytes) : "?",
-                   line.references ? count_text(*line.references) : "?",
-                   line.holders ? count_text(*line.holders) : "?",
-                   bytes_text(line.captured_bytes)});
-    }
-    table.print(output);
-    print_rest(output, answer.binaries.size(), answer.matching);
+    output.print(
+        "{}{}{}\n\n", answer.may_lack_some ? "at least " : "",
+        counted(answer.list.total(), "reference-counted binary", "reference-counted binaries"),
+        bytes_known ? ", " + bytes_text(answer.total_bytes) : "");
 }
 
-void binaries_json(Output& output, const query::NodeBinaries& answer) {
-    JsonWriter json(output, "beamdump.binaries/1");
-    write_dump(json, "dump", answer.dump);
+}  // namespace
+
+void binaries_text(Output& output, query::NodeBinaries& answer, const query::DumpFacts& facts,
+                   bool groups) {
+    if (groups) {
+        row_groups(output, answer.list, facts, kTexts, query::kNodeBinarySort, false);
+        return;
+    }
+    RowListExtras extras;
+    extras.text_before = [&](Output& out) { print_totals(out, answer); };
+    rows_text(output, answer.list, facts, kTexts, extras);
+}
+
+void binaries_json(Output& output, query::NodeBinaries& answer, const query::DumpFacts& facts,
+                   bool groups) {
+    if (groups) {
+        row_groups(output, answer.list, facts, kTexts, query::kNodeBinarySort, true);
+        return;
+    }
+    JsonWriter json(output, kTexts.schema);
+    write_dump(json, "dump", facts);
     if (!answer.may_lack_some) {
-        json.member("total", answer.total);
+        json.member("total", answer.list.total());
         json.member("total_bytes", answer.total_bytes);
     }
-    if (!answer.may_lack_some || answer.total != 0) {
-        json.member("matching", answer.matching);
+    if (!answer.may_lack_some || answer.list.total() != 0) {
+        json.member("matching", answer.list.matching());
     }
     if (answer.read) {
         write_processes_read(json, *answer.read);
     }
-    write_objects(json, "binaries", answer.binaries, [&json](const query::NodeBinaryLine& line) {
-        write_fields(json, query::binary_fields(), line);
-    });
+    row_array_json(json, answer.list, kTexts);
     json.finish();
 }
 

@@ -1,6 +1,6 @@
 #include "sql/sql_holders.h"
 
-#include "query/holders/binaries.h"
+#include "query/holders/node_binaries.h"
 #include "query/holders/refs.h"
 #include "query/rows/cells.h"
 #include "sql/sql_rows.h"
@@ -90,21 +90,16 @@ std::string not_looked_at(const query::RefsAnswer& answer) {
 }  // namespace
 
 Result<std::unique_ptr<Rows>> open_binaries(const Source& source, const Request& request) {
-    query::BinariesOptions options;
-    options.limit = request.limit;
-    options.sensitive = source.sensitive;
-    options.limits = source.limits;
-    ASSIGN_OR_RETURN(const auto found, query::node_binaries(*source.dump, source.file, options));
-    std::vector<Row> rows;
-    rows.reserve(found.binaries.size());
-    for (const auto& binary : found.binaries) {
-        rows.push_back(query::binary_cells(binary));
-    }
+    const query::RowQuery query{.sort = std::string(query::kNodeBinarySort),
+                                .filters = request.filters,
+                                .limit = request.limit};
+    ASSIGN_OR_RETURN(auto found, query::node_binaries(*source.dump, query, source.limits));
     auto missing = found.read ? withheld(*found.read) : std::vector<std::string>();
     if (found.may_lack_some) {
         missing.emplace_back("the crash dump breaks off before or among its binaries");
     }
-    return std::make_unique<HeldRows>(std::move(rows), fmt::format("{}", fmt::join(missing, "; ")));
+    return std::make_unique<HeldRows>(found.list.take(),
+                                      fmt::format("{}", fmt::join(missing, "; ")));
 }
 
 std::span<const Column> holder_columns() {

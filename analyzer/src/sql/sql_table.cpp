@@ -6,7 +6,7 @@
 #include "query/activity/schedulers.h"
 #include "query/activity/sockets.h"
 #include "query/activity/timers.h"
-#include "query/holders/binaries.h"
+#include "query/holders/node_binaries.h"
 #include "query/memory/allocators.h"
 #include "query/memory/carriers.h"
 #include "query/process/backtrace.h"
@@ -297,7 +297,7 @@ std::span<const Table> tables() {
               open_list<query::list_allocators, kAllocatorSort>},
         Table{"binaries",
               "A reference-counted binary",
-              query::binary_columns(),
+              query::node_binary_columns(),
               {},
               true,
               open_binaries},

@@ -3,9 +3,12 @@
 #include "cli/command_table.h"
 #include "cli/every_process.h"
 #include "cli/holders.h"
+#include "cli/list_command.h"
 #include "render/binaries.h"
 
 #include <libdump/base/return_if_error.h>
+
+#include <fmt/format.h>
 
 namespace beamdump::cli {
 
@@ -13,6 +16,8 @@ namespace {
 
 class BinariesCommand final : public Command {
   public:
+    BinariesCommand() : list_({query::node_binary_columns(), query::kNodeBinarySort, "binaries"}) {}
+
     [[nodiscard]] Description description() const override {
         return {"binaries",
                 "List reference-counted binaries by size, the holders of one, or the processes "
@@ -31,10 +36,9 @@ class BinariesCommand final : public Command {
                      "binaries that they keep and their terms do not show: pinned by parts of "
                      "binaries, or garbage that a collection drops")
             ->excludes(address);
-        app.add_option("--sort", sort_, "size (default) or references")->option_text("ORDER");
-        add_size(app, "--at-least", options_.at_least,
+        add_size(app, "--at-least", at_least_,
                  "Of the list: only binaries of SIZE bytes or more, such as 64KiB");
-        add_count(app, "--limit", question_.limit, "Show at most N (0: all; default 20)");
+        list_.add(app);
         app.add_flag("--sensitive", question_.sensitive,
                      "With ADDRESS: also search processes that are flagged sensitive");
         terms_.add(app);
@@ -42,11 +46,17 @@ class BinariesCommand final : public Command {
     }
 
     Result<void> check_options() override {
-        ASSIGN_OR_RETURN(options_.sort, query::parse_binary_sort(sort_));
-        if (options_.at_least != 0 && (leaks_ || !question_.target.empty())) {
-            return fail(ErrorCode::kUsage,
-                        "--at-least chooses binaries of the list: not with ADDRESS or --leaks");
+        auto& list = list_.changed();
+        if (at_least_ != 0) {
+            list.filters.push_back(fmt::format("size_bytes>={}", at_least_));
         }
+        if ((leaks_ || !question_.target.empty()) &&
+            (!list.filters.empty() || !list.group_by.empty())) {
+            return fail(ErrorCode::kUsage,
+                        "--at-least, --filter and --group-by are for the list of binaries: not "
+                        "with ADDRESS or --leaks");
+        }
+        RETURN_IF_ERROR(list_.check());
         if (!question_.target.empty() && !question_.target.starts_with("0x")) {
             return fail(ErrorCode::kUsage, "\"" + question_.target +
                                                "\" is not the address of a binary, such as "
@@ -56,32 +66,37 @@ class BinariesCommand final : public Command {
     }
 
     Result<Outcome> run(Invocation& invocation) override {
+        question_.limit = list_.query().limit;
         if (!question_.target.empty()) {
             return answer_holders(invocation, question_, answer_, terms_);
         }
         ASSIGN_OR_RETURN(auto dump, invocation.open(question_.dump, all_heaps()));
         ReadingProgress progress(invocation, "reading processes");
-        options_.limit = question_.limit;
-        options_.limits = invocation.limits();
-        options_.progress = progress.callback();
         return leaks_ ? run_leaks(invocation, *dump, progress)
                       : run_list(invocation, *dump, progress);
     }
 
   private:
     Result<Outcome> run_list(Invocation& invocation, Dump& dump, ReadingProgress& progress) {
-        auto answer = query::node_binaries(dump, question_.dump, options_);
+        const auto query = list_.query();
+        auto answer = query::node_binaries(dump, query, invocation.limits(), progress.callback());
         progress.end();
         if (!answer) {
             return std::unexpected(answer.error());
         }
+        RETURN_IF_ERROR(answer->list.check_asked("binaries", query::kNodeBinarySort));
         const auto render = answer_.json ? render::binaries_json : render::binaries_text;
-        render(fitted(invocation.out(), answer_), *answer);
+        render(fitted(invocation.out(), answer_), *answer, query::dump_facts(dump, question_.dump),
+               !query.group_by.empty());
         return answer->read ? report_processes_read(invocation, *answer->read) : Outcome{};
     }
 
     Result<Outcome> run_leaks(Invocation& invocation, Dump& dump, ReadingProgress& progress) {
-        auto answer = query::binary_leaks(dump, question_.dump, options_);
+        query::BinariesOptions options;
+        options.limit = question_.limit;
+        options.limits = invocation.limits();
+        options.progress = progress.callback();
+        auto answer = query::binary_leaks(dump, question_.dump, options);
         progress.end();
         if (!answer) {
             return std::unexpected(answer.error());
@@ -96,8 +111,8 @@ class BinariesCommand final : public Command {
     AnswerOptions answer_;
     TermOptions terms_;
     bool leaks_ = false;
-    std::string sort_ = "size";
-    query::BinariesOptions options_;
+    std::uint64_t at_least_ = 0;
+    ListOptions list_;
 };
 
 }  // namespace

@@ -1,6 +1,5 @@
 #include "query/diff/section.h"
 
-
 #include <libdump/base/first_items.h>
 
 #include <algorithm>

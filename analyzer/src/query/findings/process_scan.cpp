@@ -43,8 +43,7 @@ records::Mfa mfa_of(const Function& function) {
     return mfa;
 }
 
-using Ranking =
-    FirstItems<ProcessScan::Ranked>;
+using Ranking = FirstItems<ProcessScan::Ranked>;
 
 Ranking ranking() {
     return {ProcessScan::kRanked, [](const auto& a, const auto& b) {

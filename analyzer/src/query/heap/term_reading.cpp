@@ -208,7 +208,9 @@ class LargestParts {
 
     /// 0: any number, and none is kept.
     LargestParts(std::uint64_t limit, std::uint64_t whole_words)
-        : limit_(limit), kept_(limit, is_larger), words_left_(kLeastWords + std::min(whole_words, kMostWords) * kTimes) {}
+        : limit_(limit),
+          kept_(limit, is_larger),
+          words_left_(kLeastWords + std::min(whole_words, kMostWords) * kTimes) {}
 
     /// Counts a part; whether it is to be sized.
     bool wants_next() {

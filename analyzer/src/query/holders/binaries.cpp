@@ -6,8 +6,8 @@
 #include "query/process/process_names.h"
 #include "query/rows/choice.h"
 
-#include <libdump/base/first_items.h>
 #include <libdump/base/budget.h>
+#include <libdump/base/first_items.h>
 #include <libdump/base/return_if_error.h>
 #include <libdump/model/dump_form.h>
 #include <libdump/term/binary_content.h>
@@ -24,88 +24,6 @@
 namespace beamdump::query {
 
 namespace {
-
-constexpr std::array<Named<BinarySort>, 2> kBinarySorts = {
-    {{"size", BinarySort::kSize}, {"references", BinarySort::kReferences}}};
-
-bool binary_before(BinarySort sort, const NodeBinaryLine& a, const NodeBinaryLine& b) {
-    return sort == BinarySort::kSize ? std::tie(b.bytes, a.address) < std::tie(a.bytes, b.address)
-                                     : std::tie(b.references, b.bytes, a.address) <
-                                           std::tie(a.references, a.bytes, b.address);
-}
-
-/// An upper bound of what a line takes while its holders are counted.
-constexpr std::uint64_t kBinaryLineMemory = 2 * sizeof(NodeBinaryLine) + 96;
-
-/// Counts the processes that refer to each of some binaries.
-Result<ProcessesRead> count_holders(Dump& dump, const BinariesOptions& options,
-                                    std::vector<NodeBinaryLine>& lines) {
-    std::unordered_map<std::uint64_t, NodeBinaryLine*> by_address;
-    for (NodeBinaryLine& line : lines) {
-        line.holders = 0;
-        by_address[line.address] = &line;
-    }
-    const auto count = [&](OpenedProcess& process) -> Result<void> {
-        std::set<NodeBinaryLine*> held;
-        const auto visit = [&](std::uint64_t, std::uint64_t binary) {
-            if (const auto known = by_address.find(binary); known != by_address.end()) {
-                held.insert(known->second);
-            }
-        };
-        RETURN_IF_ERROR(visit_off_heap_binaries(dump, process, OffHeapLists::kAll, visit));
-        for (NodeBinaryLine* line : held) {
-            *line->holders += 1;
-        }
-        return {};
-    };
-    // Which binaries a process refers to is no content of it.
-    return visit_processes(dump, {.sensitive = true, .progress = options.progress}, count);
-}
-
-Result<NodeBinaries> list_binaries(Dump& dump, const std::string& file,
-                                   const BinariesOptions& options) {
-    NodeBinaries answer;
-    answer.dump = dump_facts(dump, file);
-    answer.may_lack_some =
-        !form_of(dump).unreferenced_binaries && !dump.trailer().totals().has_binaries();
-    Budget budget(options.limits);
-    FirstItems<NodeBinaryLine>
-        first(options.limit, [sort = options.sort](const auto& a, const auto& b) {
-            return binary_before(sort, a, b);
-        });
-    bool references_told = false;
-    RETURN_IF_ERROR(
-        visit_binaries(dump, options.limits, [&](const records::Binary& binary) -> Result<void> {
-            ++answer.total;
-            answer.total_bytes += binary.size_bytes();
-            if (binary.size_bytes() < options.at_least) {
-                return {};
-            }
-            NodeBinaryLine line{
-                binary.address(),
-                binary.has_size_bytes() ? std::optional(binary.size_bytes()) : std::nullopt,
-                std::nullopt, captured_bytes(binary), std::nullopt};
-            if (binary.has_references()) {
-                line.references = binary.references();
-                references_told = true;
-            }
-            first.add(line);
-            ++answer.matching;
-            if (options.limit == 0 || answer.matching / 2 < options.limit) {
-                budget.use_memory(kBinaryLineMemory);
-            }
-            return budget.check_memory();
-        }));
-    if (options.sort == BinarySort::kReferences && answer.matching != 0 && !references_told) {
-        return fail(ErrorCode::kNotFound,
-                    "they cannot be sorted by references: the dump does not tell them of any");
-    }
-    answer.binaries = first.take();
-    if (form_of(dump).off_heap_lists && !answer.binaries.empty()) {
-        ASSIGN_OR_RETURN(answer.read, count_holders(dump, options, answer.binaries));
-    }
-    return answer;
-}
 
 /// Parts of one binary, as intervals of bytes.
 class ShownParts {
@@ -463,50 +381,10 @@ class LeakSearch {
     ProcessSweep sweep_;
     PartsVisitor visitor_;
     ProcessNames names_;
-    FirstItems<BinaryLeakLine>
-        first_;
+    FirstItems<BinaryLeakLine> first_;
 };
 
-constexpr auto kBinaryFields = std::to_array<Field<NodeBinaryLine>>({
-    field<&NodeBinaryLine::address>(
-        {.name = "address", .kind = ColumnKind::kAddress, .sentence = "Of its structure"}),
-    field<&NodeBinaryLine::bytes>(
-        {.name = "size_bytes", .kind = ColumnKind::kBytes, .sentence = "In full"}),
-    field<&NodeBinaryLine::references>(
-        {.name = "references", .kind = ColumnKind::kCount, .sentence = "The VM's count"}),
-    field<&NodeBinaryLine::holders>(
-        {.name = "holding_processes",
-         .kind = ColumnKind::kCount,
-         .sentence = "Processes that refer to it; absent for a crash dump"}),
-    field<&NodeBinaryLine::captured_bytes>({.name = "captured_bytes",
-                                            .kind = ColumnKind::kBytes,
-                                            .sentence = "Bytes of its content in the dump"}),
-});
-constexpr auto kBinaryColumns = columns_of(kBinaryFields);
-
 }  // namespace
-
-std::span<const Field<NodeBinaryLine>> binary_fields() {
-    return kBinaryFields;
-}
-
-std::span<const Column> binary_columns() {
-    return kBinaryColumns;
-}
-
-Row binary_cells(const NodeBinaryLine& line) {
-    return row_of(kBinaryFields, line);
-}
-
-Result<BinarySort> parse_binary_sort(std::string_view name) {
-    return parse_choice("sort order", name, kBinarySorts);
-}
-
-Result<NodeBinaries> node_binaries(Dump& dump, const std::string& file,
-                                   const BinariesOptions& options) {
-    auto answer = list_binaries(dump, file, options);
-    return answer ? std::move(answer) : wrap("listing the binaries", std::move(answer.error()));
-}
 
 Result<BinaryLeaks> binary_leaks(Dump& dump, const std::string& file,
                                  const BinariesOptions& options) {

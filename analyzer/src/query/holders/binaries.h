@@ -17,51 +17,11 @@
 
 namespace beamdump::query {
 
-enum class BinarySort : std::uint8_t { kSize, kReferences };
-
-/// size or references. kUsage.
-Result<BinarySort> parse_binary_sort(std::string_view name);
-
 struct BinariesOptions {
-    BinarySort sort = BinarySort::kSize;
-    std::uint64_t limit = 20;    ///< 0: all
-    std::uint64_t at_least = 0;  ///< list only binaries of at least this many bytes
-    bool sensitive = false;
+    std::uint64_t limit = 20;  ///< 0: all
     InputLimits limits;
     ReadProgress progress = {};
 };
-
-struct NodeBinaryLine {
-    std::uint64_t address = 0;           ///< of its structure
-    std::optional<std::uint64_t> bytes;  ///< its size; nothing where a text breaks off before it
-    std::optional<std::uint64_t> references;  ///< the VM's count
-    std::uint64_t captured_bytes = 0;
-    /// Processes that refer to it; a crash dump does not tell.
-    std::optional<std::uint64_t> holders;
-};
-
-/// Its fields in JSON and exports.
-std::span<const Field<NodeBinaryLine>> binary_fields();
-std::span<const Column> binary_columns();
-/// The cells of a binary in these columns.
-Row binary_cells(const NodeBinaryLine& line);
-
-struct NodeBinaries {
-    DumpFacts dump;
-    std::uint64_t total = 0;
-    std::uint64_t total_bytes = 0;
-    /// There may be more: a crash dump that breaks off before or among their sections.
-    bool may_lack_some = false;
-    std::uint64_t matching = 0;  ///< of BinariesOptions::at_least
-    std::vector<NodeBinaryLine> binaries;
-    std::optional<ProcessesRead> read;  ///< where holders were counted
-};
-
-/// All reference-counted binaries of the dump. Memory: 3 bits for each word of the pages that their
-/// structures are in, beyond the limit in temporary files; and the lines, kLimit where they need
-/// more.
-Result<NodeBinaries> node_binaries(Dump& dump, const std::string& file,
-                                   const BinariesOptions& options);
 
 /// What one process, ETS table, module's literals or all persistent terms keep alive of binaries,
 /// in bytes of whole binaries, each once.

@@ -169,9 +169,9 @@ Result<ProcessGroups> process_groups(Dump& dump, const std::string& file,
     };
     RETURN_IF_ERROR(dump.processes().visit(columns.columns(), visit));
     answer.group_count = groups.size();
-    FirstItems<Sums> first(
-        options.limit,
-        [sort = options.sort](const Sums& a, const Sums& b) { return group_before(sort, a, b); });
+    FirstItems<Sums> first(options.limit, [sort = options.sort](const Sums& a, const Sums& b) {
+        return group_before(sort, a, b);
+    });
     for (auto& [name, sums] : groups) {
         if (!name.empty()) {
             sums.group.name = name;

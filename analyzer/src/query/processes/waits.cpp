@@ -297,11 +297,10 @@ Result<Waits> find_waits(Dump& dump, const std::string& file, const WaitsOptions
     answer.cycle_count = cycles.size();
     const Behind behind(graph, cycles);
     using Ranked = std::tuple<std::uint64_t, std::uint64_t, WaitGraph::Node>;
-    FirstItems<Ranked> first(
-        options.limit, [](const Ranked& a, const Ranked& b) {
-            return std::tie(std::get<0>(b), std::get<1>(b), std::get<2>(a)) <
-                   std::tie(std::get<0>(a), std::get<1>(a), std::get<2>(b));
-        });
+    FirstItems<Ranked> first(options.limit, [](const Ranked& a, const Ranked& b) {
+        return std::tie(std::get<0>(b), std::get<1>(b), std::get<2>(a)) <
+               std::tie(std::get<0>(a), std::get<1>(a), std::get<2>(b));
+    });
     for (const auto& [target, direct] : behind.direct()) {
         ++answer.targets;
         first.add({behind.of(target), direct, target});

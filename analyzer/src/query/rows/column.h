@@ -74,6 +74,8 @@ struct Column {
     std::uint64_t minimum = 0;       ///< of a number
     bool exported = true;            ///< unless derived
     bool in_json = true;             ///< otherwise of the text only
+    /// Filled after the others, as RowList::derive() says, like those that are derived.
+    bool late = false;
 };
 
 /// The place of a column in the rows; that behind the last where none has this name.

@@ -3,8 +3,8 @@
 #include "query/rows/column.h"
 #include "query/rows/row_filter.h"
 
-#include <libdump/base/first_items.h>
 #include <libdump/base/error.h>
+#include <libdump/base/first_items.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -48,15 +48,18 @@ class RowList {
     /// `columns` must outlive the list. kUsage, with the columns' names, for an unknown one.
     static Result<RowList> make(std::span<const Column> columns, const RowQuery& query);
 
-    /// One cell for each column. A derived column's is absent.
+    /// One cell for each column. That of a derived or late column is absent.
     void add(Row row);
+
+    /// Rows that are held now, for take() or derive().
+    [[nodiscard]] std::size_t rows_in_memory() const { return held_.size() + kept_.items().size(); }
 
     /// Whether a row passes the filters.
     [[nodiscard]] bool passes(const Row& row) const { return matches(row, Case::kMatters); }
 
-    /// Fills the derived column of rows that were added: of all where the question sorts, filters
-    /// or groups by it, which are held until then; else only of those that take() returns. To be
-    /// called once, after the last row, if there is such a column.
+    /// Fills the derived or late column of rows that were added: of all where the question sorts,
+    /// filters or groups by it, which are held until then; else only of those that take() returns.
+    /// To be called once, after the last row, if there is such a column.
     using Derive = std::function<Result<void>(std::span<Row* const> rows)>;
     [[nodiscard]] Result<void> derive(const Derive& fill);
 

@@ -74,9 +74,9 @@ class AtomGroups {
 
     void list(AtomSort sort, std::uint64_t limit, AtomReport& report) {
         report.groups = groups_.size();
-        FirstItems<AtomGroup> first(
-            limit,
-            [sort](const AtomGroup& a, const AtomGroup& b) { return group_before(sort, a, b); });
+        FirstItems<AtomGroup> first(limit, [sort](const AtomGroup& a, const AtomGroup& b) {
+            return group_before(sort, a, b);
+        });
         for (auto& [folded, group] : groups_) {
             group.pattern = quoted_atom(folded);
             group.name = group.count == 1 ? quoted_atom(group.newest) : group.pattern;
@@ -127,9 +127,9 @@ Result<AtomReport> atom_report(Dump& dump, const std::string& file, const AtomsO
     report.limit_is_default = limit.is_default;
     const AtomSort sort =
         options.sort.value_or(options.list ? AtomSort::kNewest : AtomSort::kCount);
-    FirstItems<AtomLine> first(
-        options.limit,
-        [sort](const AtomLine& a, const AtomLine& b) { return atom_before(sort, a, b); });
+    FirstItems<AtomLine> first(options.limit, [sort](const AtomLine& a, const AtomLine& b) {
+        return atom_before(sort, a, b);
+    });
     AtomGroups groups;
     const auto visit = [&](std::uint32_t index, const std::string& text) {
         ++report.named;

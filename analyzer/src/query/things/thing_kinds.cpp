@@ -5,7 +5,7 @@
 #include "query/activity/schedulers.h"
 #include "query/activity/sockets.h"
 #include "query/activity/timers.h"
-#include "query/holders/binaries.h"
+#include "query/holders/node_binaries.h"
 #include "query/memory/allocators.h"
 #include "query/process/process_line.h"
 #include "query/tables/ets_tables.h"
@@ -140,7 +140,7 @@ BEAMDUMP_KIND(end_kind, "end", "exports", kEnd)
         return kKind;                                        \
     }
 BEAMDUMP_LISTED_KIND(process_kind, "process", "processes", with_display_name(process_columns()))
-BEAMDUMP_LISTED_KIND(binary_kind, "binary", "binaries", exported_columns(binary_columns()))
+BEAMDUMP_LISTED_KIND(binary_kind, "binary", "binaries", exported_columns(node_binary_columns()))
 BEAMDUMP_LISTED_KIND(allocator_kind, "allocator", "allocators",
                      exported_columns(allocator_columns()))
 BEAMDUMP_LISTED_KIND(module_kind, "module", "modules", exported_columns(module_columns()))

@@ -7,7 +7,7 @@
 #include "query/activity/timers.h"
 #include "query/findings/findings.h"
 #include "query/findings/summary.h"
-#include "query/holders/binaries.h"
+#include "query/holders/node_binaries.h"
 #include "query/memory/memory.h"
 #include "query/process/backtrace.h"
 #include "query/process/messages.h"
@@ -521,20 +521,19 @@ class Things {
     }
 
     Result<void> binaries() {
-        BinariesOptions binaries;
-        binaries.limit = options_.limit;
-        binaries.sensitive = options_.sensitive;
-        binaries.limits = options_.limits;
-        binaries.progress = options_.progress;
-        ASSIGN_OR_RETURN(const auto answer, if_there(node_binaries(dump_, file_, binaries)));
+        const RowQuery query{
+            .sort = std::string(kNodeBinarySort), .filters = {}, .limit = options_.limit};
+        ASSIGN_OR_RETURN(auto answer,
+                         if_there(node_binaries(dump_, query, options_.limits, options_.progress)));
         if (!answer) {
             return {};
         }
-        RETURN_IF_ERROR(begin(binary_kind(), answer->may_lack_some && answer->total == 0
+        const auto total = answer->list.total();
+        RETURN_IF_ERROR(begin(binary_kind(), answer->may_lack_some && total == 0
                                                  ? std::nullopt
-                                                 : std::optional(answer->total)));
-        for (const auto& line : answer->binaries) {
-            RETURN_IF_ERROR(tell(binary_kind(), binary_columns(), binary_cells(line)));
+                                                 : std::optional(total)));
+        for (const Row& row : answer->list.take()) {
+            RETURN_IF_ERROR(tell(binary_kind(), answer->list.columns(), row));
         }
         return {};
     }
