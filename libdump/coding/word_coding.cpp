@@ -13,7 +13,7 @@ constexpr std::uint64_t kNoDistance = 0x5B5B'0000'0000'0000;
 /// 16 bytes that the compiler keeps in one register.
 using Bytes __attribute__((vector_size(16))) = std::uint8_t;
 constexpr std::size_t kBlockWords = sizeof(Bytes);
-/// Of 16 words: the words, or a vector for each of their 8 planes.
+/// 16 words: the words, or a vector for each of their 8 planes.
 using Block = std::array<Bytes, kWordBytes>;
 
 /// Planes are used where fewer than one word in this many looks like a part of a text: they

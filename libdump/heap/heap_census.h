@@ -33,7 +33,7 @@ struct ObjectCount {
 /// A reference-counted binary that a process keeps.
 struct KeptBinary {
     std::uint64_t address = 0;
-    /// Of the whole binary, however little of it a term uses. nullopt: the dump lacks the binary.
+    /// The whole binary's, however little of it a term uses. nullopt: the dump lacks the binary.
     std::optional<std::uint64_t> bytes;
 };
 

@@ -56,8 +56,8 @@ class TopLevelTerms {
         std::uint64_t word = 0;
         std::uint64_t address = 0;
         bool dead = false;
-        /// Of the objects first reached through it, in the order of the calls; for a dead term,
-        /// dead objects only.
+        /// Words of the objects first reached through it, in the order of the calls; for a dead
+        /// term, dead objects only.
         std::uint64_t words = 0;
     };
     /// Visits the top-level terms of a block in address order. A cycle in a torn heap has none.

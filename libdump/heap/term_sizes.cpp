@@ -44,7 +44,7 @@ class FlatSum {
             std::unordered_map<std::uint64_t, std::uint64_t>& known)
         : scheme_(scheme), reader_(reader), again_(again), known_(known) {}
 
-    /// Of the object that a pointer of that kind leads to.
+    /// The words of the object that a pointer of that kind leads to.
     std::uint64_t of(std::uint64_t address, bool is_cell) {
         std::uint64_t total = 0;
         visit(word_to(scheme_, address, is_cell), total);

@@ -92,11 +92,11 @@ class TermWalk {
           counted_after_all_(space) {}
 
     struct Outcome {
-        /// Of all objects entered, by the walk's measure.
+        /// Words of all objects entered, by the walk's measure.
         std::uint64_t words = 0;
         std::uint64_t unreadable = 0;  ///< words that lead to no object here
         bool shared = false;           ///< an object of the term was met again
-        /// Of objects that were met first through what keeps them and counted when met again.
+        /// Words of objects that were met first through what keeps them and counted when met again.
         std::uint64_t words_after_all = 0;
     };
     /// How often each object was met again where it counts.

@@ -14,7 +14,7 @@ constexpr std::size_t kModulesHeld = 32;
 constexpr std::size_t kLocationsHeld = 64;
 // Bound for a source file's name: a path, so no longer than the system's PATH_MAX.
 constexpr std::size_t kLongestFileName = 4096;
-// Of a function's ErtsCodeInfo (beam_code.h, OTP 25): what pads it is less than that.
+// A function's ErtsCodeInfo is aligned to this (beam_code.h, OTP 25): what pads it is less.
 constexpr std::uint64_t kCodeAlignment = 8;
 // A line table's location (beam_code.h: LOC_FILE, LOC_LINE).
 constexpr unsigned kFileShift = 24;

@@ -50,7 +50,7 @@ class Dump {
     /// The literals, loaded (their directory, not their words) at the first call.
     [[nodiscard]] RegionMap& literals();
     [[nodiscard]] CodeIndex& code();
-    /// Of the regions in this dump.
+    /// What the regions of this dump lack.
     [[nodiscard]] RegionMap::Gaps gaps() const;
     /// The function or shared code point of a code address.
     std::optional<CodeLocation> code_at(std::uint64_t address);

@@ -13,9 +13,9 @@ namespace beamdump {
 /// dictionary; of its heap all, or, if the query follows terms, the objects that it reaches.
 class TextDamage {
   public:
-    /// Of all of the text.
+    /// Tells the damage of all of the text.
     void tell_all(const records::Trailer& trailer);
-    /// Of one process; a second call adds nothing.
+    /// Tells that of one process; a second call adds nothing.
     void tell_process(const records::Trailer& trailer, const records::ProcessEnd& end,
                       bool whole_heap);
     /// A term refers to an object that was left out.

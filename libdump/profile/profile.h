@@ -55,7 +55,7 @@ class Profile {
     [[nodiscard]] SamplesBy by() const { return by_; }
     [[nodiscard]] const std::optional<NativeFilter>& only() const { return only_; }
     [[nodiscard]] std::uint64_t all_samples() const { return all_samples_; }
-    /// Of those that only() left out: in native code some of which has no name in its file.
+    /// The samples that only() left out: in native code some of which has no name in its file.
     [[nodiscard]] std::uint64_t unnamed() const { return unnamed_; }
     [[nodiscard]] std::uint64_t samples() const { return stacks_.total(); }
     [[nodiscard]] const StackTree& stacks() const { return stacks_; }

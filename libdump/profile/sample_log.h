@@ -35,10 +35,10 @@ class Numbered {
 /// name, initial call, scheduler or thread. Memory: bounded by kMostBytes.
 class SampleLog {
   public:
-    /// Of what is kept, about. A capture that has samples stays below the bound of others.
+    /// The bound of what is kept, about. A capture that has samples stays below that of others.
     static constexpr std::uint64_t kMostBytes = std::uint64_t{8} << 20U;
-    /// Of a name, which ends there, and native or Erlang functions of a sample: no sampler has
-    /// more.
+    /// The bound of a name, which ends there, and of a sample's native and Erlang functions: no
+    /// sampler has more.
     static constexpr std::size_t kMostNameBytes = 8192;
     static constexpr std::size_t kMostFrames = 1024;
 
@@ -76,7 +76,7 @@ class SampleLog {
         const std::function<std::optional<FunctionAtoms>(const std::string&)>& named);
 
     [[nodiscard]] const std::vector<std::string>& names() const { return names_.values(); }
-    /// Of each name its function, since name_functions(); nothing: it is of native or shared code.
+    /// The function of each name, since name_functions(); nothing: it is of native or shared code.
     [[nodiscard]] const std::vector<std::optional<FunctionAtoms>>& functions() const {
         return functions_;
     }

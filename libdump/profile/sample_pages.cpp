@@ -18,7 +18,8 @@ constexpr std::size_t kRecordBytes = 32;
 constexpr std::uint64_t kTextBytes = 160;
 // Names, processes and threads of a dump: this program writes less than SampleLog::kMostBytes.
 constexpr std::uint64_t kMostReadBytes = std::uint64_t{64} << 20U;
-// Of all samples, each with the texts of all that it refers to: what is counted of them takes less.
+// The bound of all samples, each with the texts of all that it refers to: what is counted takes
+// less.
 constexpr std::uint64_t kMostCountedBytes = std::uint64_t{512} << 20U;
 
 constexpr std::array<std::pair<SampleKind, records::SampleKind>, 8> kKinds = {

@@ -355,7 +355,7 @@ void IndexRebuilder::close_process(std::uint64_t offset, std::span<const std::by
     open_.reset();
 }
 
-/// Of several runs of one process the last consistent one counts, or the last if none is.
+/// Where a process has several runs the last consistent one counts, or the last if none is.
 void IndexRebuilder::keep_row(records::ProcessRow row) {
     const auto [place, inserted] = row_of_owner_.emplace(row.owner_id(), index_.processes.size());
     if (inserted) {

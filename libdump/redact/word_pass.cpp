@@ -27,7 +27,7 @@ constexpr std::uint64_t kMaxSize = std::uint64_t{1} << 40U;
 constexpr std::uint64_t kMaxHeader = std::numeric_limits<std::uint32_t>::max();
 /// No node has as many atoms or catches.
 constexpr std::uint64_t kMaxIndex = std::uint64_t{1} << 28U;
-/// Of a pid's or port's data: a serial above is that of a node of centuries.
+/// The bits of a pid's or port's data: a serial above is that of a node of centuries.
 constexpr unsigned kMaxIdentifierBits = 40;
 constexpr std::uint64_t kMaxSlot = std::uint64_t{1} << 24U;
 

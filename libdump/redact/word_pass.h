@@ -92,7 +92,7 @@ class WordPass {
     WordLayout layout_ = WordLayout::kBlank;
     std::uint64_t total_ = 0;  ///< words of the region
     Place place_;
-    // Of a row.
+    // The state of the row at hand.
     bool row_begun_ = false;
     bool compressed_ = false;
     bool size_passed_ = false;

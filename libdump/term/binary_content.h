@@ -32,9 +32,9 @@ class BinaryContent {
     [[nodiscard]] unsigned bit_offset() const { return bit_offset_; }
     /// Address of the Binary that holds the content; 0: it lies on the heap.
     [[nodiscard]] std::uint64_t binary() const { return on_heap_ ? 0 : store_; }
-    /// Of content on the heap: the address of the byte that it begins in.
+    /// Where content on the heap begins: the address of its first byte.
     [[nodiscard]] std::uint64_t heap_address() const { return store_ + first_; }
-    /// Of content in a Binary: the byte of it that the content begins in. Where the dump lacks the
+    /// Where content in a Binary begins: the byte of it. Where the dump lacks the
     /// Binary, it is not known what an offset counts from.
     [[nodiscard]] std::uint64_t first_byte() const { return first_; }
     /// Leading whole bytes that are in the dump.

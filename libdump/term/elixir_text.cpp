@@ -54,7 +54,7 @@ bool is_word_character(char c) {
 
 enum class Script : std::uint8_t { kNone, kLatin, kGreek, kCyrillic };
 
-/// Of a letter that is its own compatible form (NFKC); kNone for all others.
+/// The script of a letter that is its own compatible form (NFKC); kNone for all others.
 Script script_of(char32_t c) {
     constexpr std::array<char32_t, 9> kNotNormal = {0xD7,  0xF7,  0x132, 0x133, 0x13F,
                                                     0x140, 0x149, 0x17F, 0x3A2};

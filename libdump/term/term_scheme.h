@@ -119,7 +119,7 @@ constexpr bool is_aligned(std::uint64_t address) {
 constexpr std::int64_t small_value(std::uint64_t word) {
     return static_cast<std::int64_t>(word) >> 4;
 }
-/// Of an atom or catch word: its index in the runtime's table.
+/// An atom's or catch word's index in the runtime's table.
 constexpr std::uint64_t table_index(std::uint64_t word) {
     return word >> 6U;
 }
@@ -178,7 +178,7 @@ inline constexpr std::uint64_t kSubOffset = 2;  ///< bytes
 inline constexpr std::uint64_t kSubBits = 3;    ///< bytes: bit size, bit offset, is_writable
 inline constexpr std::uint64_t kSubOriginal = 4;
 inline constexpr std::uint64_t kSubWords = 5;
-/// Of a match context: the binary, and the current and the last bit (erl_bits.h,
+/// Words of a match context: the binary, and the current and the last bit (erl_bits.h,
 /// ErlBinMatchBuffer).
 inline constexpr std::uint64_t kMatchOriginal = 1;
 inline constexpr std::uint64_t kMatchOffset = 3;
@@ -223,9 +223,9 @@ inline constexpr std::uint64_t kFunRefWords = 3;
 inline constexpr std::uint64_t kFunEnvironment = 2;
 }  // namespace otp27
 
-/// Of OTP 29 (erl_term.h and erl_record.h, 29.1.1).
+/// What OTP 29 has of its own (erl_term.h and erl_record.h, 29.1.1).
 namespace otp29 {
-/// Of a fun's header, the bits above those of its arity: the environment's size, then its kind.
+/// The bits of a fun's header above those of its arity: the environment's size, then its kind.
 inline constexpr std::uint64_t kFunExternal = 0x100;
 inline constexpr std::uint64_t kRecordDefinition = 1;
 inline constexpr std::uint64_t kRecordValues = 2;

@@ -72,7 +72,7 @@ class CompressionPool {
 
     ByteSink& sink_;
     SeekTableBuilder& table_;
-    /// Of the steady clock; 0: nobody waits for a buffer.
+    /// Since when a thread waits for a buffer, by the steady clock; 0: none does.
     std::atomic<std::chrono::nanoseconds::rep> waiting_since_ = 0;
     /// When the write to the sink that is under way began; 0: none is.
     std::atomic<std::chrono::nanoseconds::rep> writing_since_ = 0;

@@ -30,7 +30,7 @@ class ProcessIndexWriter {
     static void place(Top& top, const records::ProcessRow& row, std::uint64_t value);
 
     DumpWriter& writer_;
-    /// Of the page that is being filled; by kind.
+    /// The columns of the page that is being filled; by kind.
     std::array<records::ProcessColumn, records::ProcessColumnKind_ARRAYSIZE> columns_;
     std::uint64_t rows_ = 0;  // of that page
     std::uint64_t first_row_ = 0;

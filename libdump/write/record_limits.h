@@ -25,7 +25,7 @@ inline constexpr int kModulesOfAPage = 2048;
 inline constexpr std::uint32_t kFunctionsOfAPage = 4096;
 inline constexpr std::uint32_t kLinesOfAPage = 8192;
 inline constexpr std::uint32_t kExportsOfAPage = 2048;
-/// Of funs, nodes, catches and code points.
+/// The most funs, nodes, catches or code points of a record.
 inline constexpr std::size_t kEntriesOfAPage = 1024;
 inline constexpr std::size_t kEtsTablesOfAPage = 512;
 inline constexpr std::size_t kBinariesOfAnIndexPage = 8192;

@@ -21,7 +21,7 @@ class SharedCode {
   public:
     SharedCode() = default;
     explicit SharedCode(const beam::JitSelf& jit);
-    /// Of the interpreter: single instructions that a stack may return to.
+    /// The interpreter's: single instructions that a stack may return to.
     explicit SharedCode(const std::vector<beam::Found>& code_points);
 
     [[nodiscard]] bool holds(Address pc) const;

@@ -81,7 +81,7 @@ class CallWindows {
     Result<void> set_up();
     Result<void> take(const Visit& visit);
     Result<void> fit(std::uint64_t calls);
-    /// Of each function.
+    /// The calls of each function.
     [[nodiscard]] Result<std::vector<std::map<pid_t, std::uint64_t>>> by_thread() const;
 
     pid_t pid_ = 0;
@@ -91,7 +91,7 @@ class CallWindows {
     std::minstd_rand random_{std::random_device{}()};
     std::chrono::nanoseconds window_{0};
     std::chrono::nanoseconds set_for_{0};
-    // Of events that were closed.
+    // What events that were closed counted.
     std::uint64_t counted_ = 0;
     std::uint64_t held_back_ = 0;
     std::uint64_t lost_ = 0;

@@ -54,7 +54,7 @@ class NodeEvents {
     Result<void> switch_off();
     Result<void> set_period(std::uint64_t calls);
     [[nodiscard]] Result<std::uint64_t> counted() const;
-    /// Of the threads that there are now, each thread's.
+    /// What each of the threads that there are now has counted.
     [[nodiscard]] Result<std::map<pid_t, std::uint64_t>> counted_by_thread() const;
     /// When the first of their events was held back.
     [[nodiscard]] std::optional<std::uint64_t> held_back_since() const;

@@ -8,7 +8,7 @@
 namespace beamdump::sampler {
 namespace {
 
-/// Of a stack, from its top on: 65,536 words.
+/// The most that is read of a stack, from its top on: 65,536 words.
 constexpr std::uint64_t kMostWords = std::uint64_t{1} << 16U;
 /// Heaps up to this size are read together with the stack, for what the dictionary tells.
 constexpr std::uint64_t kReadAheadBytes = std::uint64_t{1} << 20U;

@@ -41,10 +41,10 @@ StackRules rules_of(const ObservedNode& node);
 Result<StackFrames> walk_stack(const StackRules& rules, Address instruction,
                                const StackWords& stack, std::size_t most);
 
-/// Of a process in shared code that was called, whose stack begins with `words`: the first one, or
-/// with frame pointers the second, is the return address. Some calls leave one that is not aligned
-/// as a tagged word, and that walk_stack() takes for a term (safe_fragment_call(),
-/// jit/x86/beam_asm.hpp, OTP 25 to 29): puts that first. False: it is no return address.
+/// Puts the return address of a process in shared code that was called before the other frames. Its
+/// stack begins with `words`: the first one, or with frame pointers the second, is that address.
+/// Some calls leave one that is not aligned as a tagged word, which walk_stack() takes for a term
+/// (safe_fragment_call(), jit/x86/beam_asm.hpp, OTP 25 to 29). False: it is no return address.
 bool add_fragment_return(ObservedNode& node, std::span<const std::uint64_t> words,
                          StackFrames& frames);
 

@@ -18,7 +18,7 @@ class MergedReads {
     Result<void> read(MemorySource& source, std::span<BatchRead> reads);
 
   private:
-    /// Of order_.
+    /// A stretch of order_.
     struct Piece {
         std::size_t first = 0;
         std::size_t parts = 0;

@@ -34,9 +34,9 @@ class SwitchedMemory final : public MemorySource, public PresentPages {
     Result<void> read_batch(std::span<BatchRead> reads) override {
         return memory_->read_batch(reads);
     }
-    /// Of the current source, also after a switch.
+    /// That of the current source, also after a switch.
     std::unique_ptr<MemorySource> second_source() override { return memory_->second_source(); }
-    /// Of all sources so far.
+    /// Those of all sources so far.
     [[nodiscard]] MemoryStats stats() const override {
         const auto latest = memory_->stats();
         return {earlier_.bytes + latest.bytes, earlier_.reads + latest.reads};

@@ -177,7 +177,7 @@ Result<std::vector<std::string>> LiveTarget::environment() const {
     return texts("environ");
 }
 
-/// Of a file of the process, in which each text ends in a zero.
+/// The texts of a file of the process, in which each ends in a zero.
 Result<std::vector<std::string>> LiveTarget::texts(std::string_view file) const {
     ASSIGN_OR_RETURN(const auto text, process_.read(file));
     std::vector<std::string> texts;

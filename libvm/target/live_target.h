@@ -30,7 +30,7 @@ class LiveTarget final : public Target {
     [[nodiscard]] Result<std::vector<std::string>> environment() const override;
     [[nodiscard]] Result<std::int64_t> boot_us() const override;
     [[nodiscard]] Result<std::uint64_t> resident_bytes() const override;
-    /// Of the process itself, also while its twin is read.
+    /// That of the process itself, also while its twin is read.
     [[nodiscard]] Result<std::vector<MappingUse>> mapping_use() const override;
     [[nodiscard]] Result<KernelMemory> kernel_memory() const override;
     [[nodiscard]] char state() const override { return state_; }

@@ -14,7 +14,8 @@ namespace beamdump::target {
 
 /// A process's memory as a whole.
 struct KernelMemory {
-    /// Of its resident bytes: given back (MADV_FREE), and still there as nobody has needed them.
+    /// The part of its resident bytes that was given back (MADV_FREE), and is still there as nobody
+    /// has needed it.
     std::optional<std::uint64_t> lazy_free_bytes;
     std::vector<CgroupMemory> cgroups;  ///< from its own up
 };

@@ -22,7 +22,7 @@ crash::ConvertChoice choice_of(crash::ConvertChoice::Heaps heaps, std::string pr
     return choice;
 }
 
-/// Of one process: `bytes` as ConvertChoice::lazily_from.
+/// The choice of one process: `bytes` as ConvertChoice::lazily_from.
 crash::ConvertChoice lazily_from(std::uint64_t bytes, const std::string& process) {
     auto choice = choice_of(crash::ConvertChoice::Heaps::kOne, process);
     choice.lazily_from = bytes;

@@ -318,8 +318,8 @@ void print_section(Output& output, const query::DiffSection& section, bool of_ex
     const auto& kind = *section.kind;
     const std::string lacking = lacking_text(section.has);
     if (!section.compared()) {
-        // Of no dump: the section is not asked for, or no dump can have it; an export may lack what
-        // its dump has.
+        // No dump has the section: it is not asked for, or no dump can have it; an export may lack
+        // what its dump has.
         if (std::ranges::any_of(section.has, [](bool has) { return has; })) {
             output.print("\n{}: not compared, {} lack{} it\n", kind.title, lacking,
                          std::ranges::count(section.has, false) > 1 ? "" : "s");

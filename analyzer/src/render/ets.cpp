@@ -33,7 +33,7 @@ constexpr RowListTexts kEtsTexts = {
 /// The sum over all tables of the dump; absent where it is not known of each.
 std::optional<std::uint64_t> all_memory_bytes(const query::RowList& list,
                                               const query::DumpFacts& facts) {
-    // Of no table in a truncated text nothing is known, either.
+    // A truncated text without a table tells nothing of them, either.
     return query::known_total(facts, list.total()) ? list.sum_of_all("memory_bytes") : std::nullopt;
 }
 

@@ -43,7 +43,7 @@ constexpr std::array kTitles = {
     Title{"kernel", "of the kernel"},
     Title{"unexplained", "unexplained"}};
 
-/// Of erlang:memory/0, in its order (OTP 25 to 29).
+/// The names of erlang:memory/0, in its order (OTP 25 to 29).
 constexpr std::array<std::string_view, 9> kCategoryNames = {
     "total", "processes", "processes_used", "system", "atom", "atom_used", "binary", "code", "ets"};
 

@@ -13,7 +13,7 @@ namespace beamdump::sql {
 /// All reference-counted binaries.
 Result<std::unique_ptr<Rows>> open_binaries(const Source& source, const Request& request);
 
-/// Of the table of what holds a binary, pid, port or reference.
+/// The columns of the table of what holds a binary, pid, port or reference.
 std::span<const query::Column> holder_columns();
 Result<std::unique_ptr<Rows>> open_holders(const Source& source, const Request& request);
 

@@ -39,7 +39,7 @@ struct Asked {
     bool declares = false;     ///< a table declares its columns, which SQLite has as a CREATE TABLE
 };
 
-/// Of a table's columns, those that a statement sees, and their places in a row.
+/// The columns of a table that a statement sees, and their places in a row.
 struct Shown {
     std::vector<const Column*> columns;
     std::vector<std::size_t> places;
@@ -500,7 +500,8 @@ class Asking final : public Question {
         for (std::uint64_t rows = 0;; ++rows) {
             const int code = sqlite3_step(statement_.get());
             if (code == SQLITE_DONE) {
-                // Of some processes a path leads nowhere; of all, it is probably mistaken.
+                // A path that leads nowhere in some processes is right; one that does in all is
+                // probably mistaken.
                 if (!asked_.found_terms && !asked_.no_part.empty()) {
                     leave_out(asked_, asked_.no_part);
                 }

@@ -30,7 +30,7 @@ struct TermFunction {
 /// All of them, in the order of their names.
 std::span<const TermFunction> term_functions();
 
-/// Of the table of a term's parts, and of the table of a process's roots.
+/// The columns of the table of a term's parts, and of the table of a process's roots.
 std::span<const query::Column> term_part_columns();
 /// Parts of the term that the arguments name by process and path; roots where there is no path.
 Result<std::unique_ptr<Rows>> open_terms(const Source& source, const Request& request);

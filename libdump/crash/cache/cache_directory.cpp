@@ -99,7 +99,7 @@ void remove_file(const fs::path& path) {
     fs::remove(path, ignored);
 }
 
-/// Of programs that store at the same time, the last one to get here sees the files of all, and
+/// When programs store at the same time, the last one to get here sees the files of all, and
 /// every program prefers the same one.
 void keep_newest(const std::vector<fs::path>& files) {
     std::vector<std::pair<fs::file_time_type, fs::path>> by_time;

@@ -211,7 +211,7 @@ class Converter {
     Result<void> write_all_names();
     Result<void> finish();
     Result<ConvertOutcome> outcome(const Result<void>& done);
-    /// Of the chosen process.
+    /// How much is written of the chosen process.
     [[nodiscard]] static RunWriter::Extent extent_of(const ConvertChoice& choice,
                                                      const ProcessSections& sections);
     [[nodiscard]] bool is_chosen(const ConvertChoice& choice, const ParsedProcess& process);

@@ -42,7 +42,7 @@ struct ConvertOutcome {
     std::uint64_t malformed_lines = 0;
     /// One sentence for each thing that could not be read: truncated text, malformed lines.
     std::vector<std::string> missing;
-    /// Of a heap that is read lazily: it and all that its terms refer to. The CrashDump must
+    /// A heap that is read lazily: it and all that its terms refer to. The CrashDump must
     /// outlive it.
     std::unique_ptr<LazyTerms> lazy_terms;
 };

@@ -56,7 +56,7 @@ std::optional<std::uint64_t> decimal(std::string_view digits) {
     return error == std::errc() && end != digits.data() ? std::optional(value) : std::nullopt;
 }
 
-/// Of "0.5"; nothing for a text without a version.
+/// The numbers of "0.5"; nothing for a text without a version.
 std::optional<std::pair<std::uint64_t, std::uint64_t>> text_version(std::string_view version) {
     const auto major = decimal(version);
     const auto dot = version.find('.');

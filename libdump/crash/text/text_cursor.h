@@ -42,7 +42,7 @@ class TextCursor {
         }
         return {buffer_.data() + next_, held_ - next_};
     }
-    /// Of what was looked at.
+    /// Skips bytes that were looked at.
     void skip(std::size_t bytes) { next_ += std::min(bytes, held_ - next_); }
 
     /// The next byte; 0 at the end.

@@ -174,7 +174,7 @@ Result<Unpacked> unpack(int descriptor, Packing packing, std::string start, cons
                                                 static_cast<std::streamsize>(piece.size()));
         }
     } catch (const std::exception& error) {
-        // Of the device, or of a decompressor that finds its input damaged.
+        // The device fails, or a decompressor finds its input damaged.
         result.broken = error.what();
     }
     ASSIGN_OR_RETURN(const auto cut_off, text.finish());

@@ -11,7 +11,7 @@ namespace {
 /// Number of steps in one direction after which the next frame is loaded ahead.
 constexpr std::size_t kRunThatGoesOn = 3;
 
-/// Of frames that are loaded ahead by more than one thread: so many for each, and their bytes.
+/// Frames that several threads load ahead: so many for each, and their bytes.
 constexpr std::size_t kAheadOfAThread = 4;
 constexpr std::size_t kAheadBytes = 8U << 20U;
 

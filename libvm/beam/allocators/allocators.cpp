@@ -10,7 +10,7 @@
 namespace beamdump::beam {
 namespace {
 
-/// Of name_prefix: "eheap_", at most.
+/// The bytes of name_prefix: "eheap_", at most.
 constexpr std::size_t kMaxPrefixBytes = 24;
 /// erl_alloc_util.h: carriers are counted by where they came from, mseg_alloc before malloc.
 constexpr std::size_t kMsegCarriers = 0;

@@ -19,7 +19,7 @@ struct BlockHeader {
     static constexpr std::uint64_t kLast = 4;
     static constexpr std::uint64_t kFlags = 7;
     static constexpr std::uint64_t kTagged = std::uint64_t{1} << 63U;
-    /// Of a used block in a carrier of several: bits 40 to 62, its carrier's distance.
+    /// Bits 40 to 62 of a used block in a carrier of several: its carrier's distance.
     static constexpr unsigned kOffsetShift = 40;
     static constexpr std::uint64_t kOffsetMask = ((std::uint64_t{1} << 23U) - 1) << kOffsetShift;
     static constexpr unsigned kOffsetUnitShift = 14;
@@ -34,11 +34,11 @@ struct BlockHeader {
     [[nodiscard]] std::uint64_t carrier_distance() const {
         return (word & kOffsetMask) >> kOffsetShift;
     }
-    /// Of a block in a carrier of several, header included.
+    /// The bytes of a block in a carrier of several, header included.
     [[nodiscard]] std::uint64_t bytes() const {
         return word & ~(kFlags | kTagged | (is_free() ? 0 : kOffsetMask));
     }
-    /// Of the one block of a carrier, header included.
+    /// Those of the one block of a carrier, header included.
     [[nodiscard]] std::uint64_t single_bytes() const { return word & ~(kFlags | kTagged); }
 };
 

@@ -63,7 +63,7 @@ class AreaReader {
         }
         return bytes;
     }
-    /// Of three tables in a row.
+    /// The bytes of three tables in a row.
     Result<std::uint64_t> staged_table(Address first) {
         std::uint64_t bytes = 0;
         for (std::size_t index = 0; index < kCodeIndexes; ++index) {

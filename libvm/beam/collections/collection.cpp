@@ -370,7 +370,7 @@ void MovedObjects::note(const Moved& moved) {
     }
 }
 
-/// Of those that wait, the highest that is a copy becomes the last one.
+/// The highest of those that wait that is a copy becomes the last one.
 void MovedObjects::examine(Target& target) {
     std::ranges::sort(target.waiting, std::greater(), &Moved::copy);
     for (const auto& moved : target.waiting) {

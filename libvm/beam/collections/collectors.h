@@ -42,7 +42,7 @@ class Collectors {
     /// it can.
     [[nodiscard]] std::string_view unclear(Address process) const;
 
-    /// Of a node that runs: whether a stop that begins now is likely to find all large processes
+    /// Whether a stop of a node that runs, if it begins now, is likely to find all large processes
     /// (of 1 MiB and more, which collect on dirty schedulers) where they can be captured: none runs
     /// on a normal scheduler, and none is in the last steps of a collection. Reads one structure
     /// for each scheduler at work.

@@ -26,7 +26,7 @@ struct EtsRowPlace {
     std::uint32_t bytes = 0;
     Address lock = 0;  ///< of its bucket or base node; 0: the table's alone
     EtsLink lead;      ///< the word that leads to it: of a bucket, or of another row
-    /// Of its key, in a table that hashes: its block may be another row's when it is read.
+    /// The hash of its key, in a table that hashes: its block may be another row's when it is read.
     std::uint64_t hash = 0;
     /// In a chain with the row before it: read together, so that a row which goes from one place of
     /// the chain to another meanwhile is not read twice.

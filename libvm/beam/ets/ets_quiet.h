@@ -26,8 +26,8 @@ class EtsOneScheduler {
     /// For the reads of one group of the table: see EtsQuiet.
     EtsQuiet quiet(std::uint64_t owner_word, bool is_public);
 
-    /// Of a node that does not move: whether the process that the scheduler runs may be writing the
-    /// table at this moment.
+    /// Whether, in a node that does not move, the process that the scheduler runs may be writing
+    /// the table at this moment.
     Result<bool> may_be_written(std::uint64_t owner_word, bool is_public);
 
   private:

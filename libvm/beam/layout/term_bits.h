@@ -15,7 +15,7 @@ inline constexpr std::uint64_t kPrimaryImmediate = 0x3;
 inline constexpr std::uint64_t kPointerMask = 0x7;
 /// Primary tag and subtag of a header word.
 inline constexpr std::uint64_t kHeaderTagMask = 0x3f;
-/// Of an immediate pid or port: the bits that are its tag.
+/// The bits of an immediate pid or port that are its tag.
 inline constexpr std::uint64_t kImmediateTagMask = 0xf;
 
 constexpr bool is_boxed(std::uint64_t word) {

@@ -85,7 +85,7 @@ class MessageWalker {
     AtomWords atoms_;
     Field next_, data_, terms_, combined_;
     std::optional<QueueBufferFields> buffers_;  ///< set once the names are resolved
-    /// Of undecoded messages (external.h).
+    /// The fields of undecoded messages (external.h).
     struct Undecoded {
         Field flags, data, atoms, table_size, table_atoms, fragment_id, begin, end;
         std::uint32_t data_bytes = 0;

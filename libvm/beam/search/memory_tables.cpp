@@ -206,7 +206,7 @@ Result<Address> find_code_ranges(Vm& vm, const ImageSearch& search) {
                size <= 2 * headers.size() + kMostInstances &&
                vm.plausible(ranges.get(modules), size * 2 * sizeof(Address));
     };
-    // Of the ranges that are active now nearly all are those of modules, which were read earlier.
+    // Nearly all of the ranges that are active now are those of modules, which were read earlier.
     const auto leads_to_modules = [&](StructView active) {
         const auto words = read_words(vm.bulk(), active.get(modules), active.get(count) * 2)
                                .value_or(std::vector<std::uint64_t>());

@@ -66,7 +66,7 @@ class CoreFile {
 
     /// Bytes of memory that the headers promise: more than missing_bytes().
     [[nodiscard]] std::uint64_t dumped_bytes() const { return dumped_bytes_; }
-    /// Of those, what the file ends before: it was cut off (ulimit -c, a full disk).
+    /// The part of those that the file ends before: it was cut off (ulimit -c, a full disk).
     [[nodiscard]] std::uint64_t missing_bytes() const { return missing_bytes_; }
 
   private:

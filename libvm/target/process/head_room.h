@@ -60,7 +60,7 @@ class HeadRoom {
         std::uint64_t enough = std::numeric_limits<std::uint64_t>::max()) const;
     /// What is counted for the process's own memory cgroup, and for those above it.
     [[nodiscard]] std::vector<CgroupMemory> memory_cgroups() const;
-    /// Of the lowest of these that has a limit: its name, used_bytes, limit_bytes and
+    /// The lowest of these that has a limit: its name, used_bytes, limit_bytes and
     /// inactive_file_bytes. Reads less than memory_cgroups().
     [[nodiscard]] std::optional<CgroupMemory> limited_memory() const;
     /// CgroupMemory::limit_reached of the lowest that counts it.

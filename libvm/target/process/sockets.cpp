@@ -162,7 +162,7 @@ std::unexpected<Error> cannot_list(pid_t pid, int error) {
                             system_error_text(error)));
 }
 
-/// Of a link's text, socket:[INODE].
+/// The inode that a link's text, socket:[INODE], has.
 std::optional<std::uint64_t> inode_of(std::string_view link) {
     constexpr std::string_view kBefore = "socket:[";
     if (!link.starts_with(kBefore) || !link.ends_with(']')) {

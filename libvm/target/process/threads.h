@@ -56,8 +56,8 @@ struct ThreadRegisters {
     std::array<std::array<std::uint64_t, 2>, 16> vectors{};
 };
 
-/// Of what the kernel gives (ptrace(2), NT_PRSTATUS): outside of a system call it sets orig_rax to
-/// a negative number.
+/// Made of what the kernel gives (ptrace(2), NT_PRSTATUS): outside of a system call it sets
+/// orig_rax to a negative number.
 inline ThreadRegisters thread_registers(pid_t thread, const user_regs_struct& all) {
     return {thread,
             all.rip,

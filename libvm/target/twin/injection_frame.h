@@ -38,7 +38,7 @@ inline constexpr std::uint64_t kAllSignals = ~std::uint64_t{0};
 /// The instruction of a system call. Bytes.
 inline constexpr std::uint64_t kSyscallBytes = 2;
 
-/// Of a frame on the stack: the address that returns to rt_sigreturn, and a ucontext. Bytes.
+/// The bytes of a frame on the stack: the address that returns to rt_sigreturn, and a ucontext.
 inline constexpr std::size_t kFrameBytes = 312;
 
 /// Which extended state the kernel takes from a signal frame, and in how many bytes.

@@ -94,7 +94,7 @@ bool release_traced(pid_t pid, const std::function<void(pid_t, const ThreadStatu
     const auto deadline = clock_ns(CLOCK_MONOTONIC) + kLetGoDeadlineNs;
     while (true) {
         const auto traced = traced_by_us(pid);
-        // Of a process that is gone there is nothing to let go.
+        // There is nothing to let go of a process that is gone.
         bool all = traced || traced.error().code == ErrorCode::kNotFound ||
                    traced.error().code == ErrorCode::kTargetDied;
         for (const auto made : traced.value_or(std::vector<pid_t>())) {

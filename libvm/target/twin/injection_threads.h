@@ -17,7 +17,7 @@ namespace beamdump::target {
 /// How system calls are filtered ("Seccomp:" in proc(5)).
 enum class Seccomp : std::uint8_t { kNone, kFiltered, kStrict };
 Seccomp seccomp_of(pid_t thread);
-/// Of all of a process's threads, each of which may have a filter of its own, the strictest.
+/// The strictest of all of a process's threads, each of which may have a filter of its own.
 Result<Seccomp> strictest_seccomp(pid_t pid);
 
 /// Lets go of all of a process's threads, and of their children, that this thread traces, as soon

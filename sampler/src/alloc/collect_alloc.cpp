@@ -20,7 +20,7 @@ using Clock = std::chrono::steady_clock;
 /// Twelve parts in a thousand of the time are sampled: a sample costs the thread up to some 10
 /// microseconds in a virtual machine, half of its time meanwhile.
 constexpr std::int64_t kBurstsPerCycle = 1000 / 12;
-/// Of a thread that runs all the time: as many as a ring has room for.
+/// The samples of a thread that runs all the time: as many as a ring has room for.
 constexpr std::uint64_t kBurstSamples = 90;
 constexpr std::chrono::nanoseconds kLongestBurst = std::chrono::milliseconds(3);
 constexpr std::chrono::milliseconds kBetweenReads{1};
@@ -35,7 +35,7 @@ constexpr std::size_t kTopFrames = 2;
 constexpr std::size_t kRingSamples = 128;
 constexpr std::size_t kMostRingPages = 512;
 constexpr std::size_t kPageBytes = 4096;
-/// Of a sample in the ring, without the stack.
+/// The bytes of a sample in the ring, without the stack.
 constexpr std::size_t kHeadBytes = 512;
 constexpr std::uint64_t kNanoseconds = 1'000'000'000;
 
@@ -209,7 +209,7 @@ class Bursts {
         return {};
     }
 
-    /// Of the heap that the process has now: the sample's, if it has its top.
+    /// Takes the bounds of the heap that the process has now: the sample's, if it has its top.
     void take_bounds(HeapPoint& point) {
         const auto bounds = processes_.bounds_of(point.process);
         if (bounds && point.heap_top >= bounds->heap && point.heap_top < bounds->hend) {

@@ -116,7 +116,7 @@ void HeapTops::count(const HeapPoint& point) {
 void HeapTops::add(HeapPoint& point, bool adjacent, Open& open) {
     const bool connected = !open.points.empty();
     open.scheduled_out = connected && (open.scheduled_out || !adjacent);
-    // Of the time in which the process was scheduled out, or its thread, it had no part.
+    // The process had no part of the time in which it, or its thread, was scheduled out.
     const auto gap = connected && adjacent
                          ? static_cast<float>(point.time_ns - open.points.back()->time_ns) / period_
                          : 1.0F;

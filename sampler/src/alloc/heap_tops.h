@@ -26,7 +26,7 @@ struct HeapPoint {
     std::uint64_t heap = 0;       ///< where the heap that has this top begins; 0: not known
     std::uint64_t heap_end = 0;   ///< where that one ends
     std::string function{};       ///< the innermost Erlang function; empty: not known
-    /// Of the sample's moment, the innermost first; nothing: not known, or not wanted.
+    /// The callers at the sample's moment, the innermost first; nothing: not known, or not wanted.
     std::optional<std::vector<std::string>> callers{};
     bool collection = false;  ///< the process is about to collect: there was no room
     bool collects = false;    ///< it collects: this time is not the function's own
@@ -36,8 +36,8 @@ struct HeapPoint {
 /// What is known of the allocation of one function, or of one stack.
 struct AllocatedBy {
     double words = 0;  ///< on the heap, of those that were seen
-    /// Of those: no other function, or stack, was seen in the interval, and the process was not
-    /// scheduled out.
+    /// The words for which no other function, or stack, was seen in the interval, and the process
+    /// was not scheduled out.
     double certain_words = 0;
     double error = 0;               ///< of its share of all words: half of the 95% interval
     std::uint64_t collections = 0;  ///< that began in the function; not counted by stack

@@ -74,9 +74,9 @@ struct Seen {
 struct WordsSplit {
     std::vector<double> by_stack{};
     std::vector<double> by_function{};
-    /// Of by_function: found in intervals in which the process was scheduled out.
+    /// The part of by_function that was found in intervals in which the process was scheduled out.
     std::vector<double> scheduled_out{};
-    /// Of each function: its words are so many times those that were split to it in intervals.
+    /// How many times the words that were split to a function in intervals each function has.
     std::vector<double> scale{};
 };
 

@@ -83,7 +83,7 @@ class CallCounts {
 
     [[nodiscard]] const CallRate& rate() const { return rate_; }
 
-    /// Of the calls whose return address was sampled, by that.
+    /// The places that calls return to, by the return address that was sampled.
     [[nodiscard]] const std::map<std::uint64_t, ReturnPlace>& places() const { return places_; }
 
   private:

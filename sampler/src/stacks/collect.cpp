@@ -63,7 +63,7 @@ void name_native_frames(ObservedNode& node, ProcessStacks& stacks,
 /// How long schedulers in native code are let run on, a few microseconds at a time.
 constexpr std::chrono::microseconds kSettling{1200};
 constexpr std::uint32_t kSlotsOfAStop = 4096;
-/// Of a running process's stack.
+/// The most that is read of a running process's stack.
 constexpr std::size_t kMostStackBytes = std::size_t{1} << 19U;
 
 class StoppedNode {
@@ -199,7 +199,7 @@ Result<void> tell(const Found& found, const StacksOptions& options, const Stacks
     if (!options.all) {
         return {};
     }
-    // Of a process that ran on a scheduler the registers told.
+    // The registers told of a process that ran on a scheduler.
     for (const auto& scheduler : found.schedulers) {
         const auto listed = [&](const ProcessStack& process) {
             return process.process.owner_id == scheduler.stack->process.owner_id;

@@ -36,7 +36,7 @@ constexpr milliseconds kOpenAgain{2000};
 constexpr milliseconds kFailedAgain{60'000};
 constexpr milliseconds kOtherAgain{300'000};
 
-/// Of the clock that goes on while the machine sleeps, and never back.
+/// The time of the clock that goes on while the machine sleeps, and never back.
 milliseconds now() {
     return milliseconds(target::clock_ns(CLOCK_BOOTTIME) / 1'000'000);
 }
@@ -55,7 +55,8 @@ Rule named(std::string name) {
 /// Memory for the conversion of a crash dump; what does not fit goes to temporary files.
 constexpr auto kConversionMemory = "256MiB";
 
-/// Of one node: what the last runs of a node that starts again and again have told stays.
+/// The recordings of one node: what the last runs of one that starts again and again have told
+/// stays.
 constexpr std::size_t kKeptRecordings = 3;
 
 /// A file in memory from which a capture reads what was recorded; invalid: there is none.

@@ -98,7 +98,7 @@ class Watcher {
     /// Converts those that were written, one at a time.
     void look_after_crash_dumps();
     void convert(Crash& crash);
-    /// Of the crash dump that was converted, if that is asked for.
+    /// Removes the crash dump that was converted, if that is asked for.
     void remove_original(const NodeId& node);
     /// Starts what makes the dump.
     void start(const NodeId& node, const std::string& key, std::size_t rule,
@@ -110,7 +110,7 @@ class Watcher {
     void tell_removed();
     void say(const NodeId* node, std::string_view kind, const std::string& sentence,
              Facts facts = {}, const std::string& about = "");
-    /// Of a rule: its name, before the sentence too. `about`: the rule's name where it is empty.
+    /// Says a sentence about a rule, after its name. `about`: the rule's name where it is empty.
     void say_of(const NodeId& node, std::size_t rule, std::string_view kind,
                 const std::string& sentence, Facts facts, const std::string& about = "");
     /// Until the next reading or look, or a little: signals and children are looked after.

@@ -23,7 +23,7 @@ class CrashFolder {
   public:
     /// `file`: as crash_dump_of(). kIo: the folder cannot be opened or watched.
     static Result<CrashFolder> open(pid_t node, const std::filesystem::path& file);
-    /// Of a file by its own path.
+    /// Opens the folder of a file by its own path.
     static Result<CrashFolder> open(const std::filesystem::path& file);
 
     /// Whether the file was written, or moved there, and closed since the last look.

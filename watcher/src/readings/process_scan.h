@@ -64,7 +64,7 @@ class ProcessScan {
     std::uint32_t next_slot_ = 0;
     records::HistoryScan scan_;
     RankedProcesses ranked_;
-    // Of the reading before and of this one, by slot.
+    // The processes of the reading before and of this one, by slot.
     std::vector<std::pair<std::uint32_t, Before>> before_, now_;
     std::size_t compared_ = 0;  // of before_
 };

@@ -17,7 +17,7 @@ namespace beamdump::cli {
 
 namespace {
 
-/// Of a crash dump, only the atoms are known that its terms name.
+/// A crash dump has only the atoms that its terms name.
 std::string_view without_atom(const query::DumpFacts& facts) {
     if (!facts.text_complete) {
         return "the node has no atom";

@@ -107,7 +107,7 @@ HistoryReading reading_of(const records::HistoryReading& record) {
     return reading;
 }
 
-/// Of a clock that was set back the difference is none.
+/// The processor time between two readings. A clock that was set back gives no difference.
 std::optional<std::uint64_t> processor_between(const records::HistoryReading& before,
                                                const records::HistoryReading& now) {
     constexpr std::uint64_t kTenthsOfAWhole = 1000;

@@ -10,7 +10,7 @@
 
 namespace beamdump::query {
 
-/// Of list_nodes().
+/// The columns of list_nodes().
 std::span<const Column> node_columns();
 
 /// Other nodes that the node is or was connected to, or that its terms name, as columns: node, type

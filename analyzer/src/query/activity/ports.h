@@ -11,7 +11,7 @@
 
 namespace beamdump::query {
 
-/// Of list_ports().
+/// The columns of list_ports().
 std::span<const Column> port_columns();
 
 /// The node's ports, as columns: port, name, driver, connected (a pid), owner (its registered

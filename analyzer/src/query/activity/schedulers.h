@@ -28,7 +28,7 @@ struct SchedulerLine {
 /// none. `file` is the dump's name in errors.
 Result<std::vector<SchedulerLine>> scheduler_lines(Dump& dump);
 
-/// Of list_schedulers().
+/// The columns of list_schedulers().
 std::span<const Column> scheduler_columns();
 
 /// The node's schedulers, as columns: kind (normal, dirty_cpu, dirty_io), scheduler (its number:

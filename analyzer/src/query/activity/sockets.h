@@ -8,7 +8,7 @@
 
 namespace beamdump::query {
 
-/// Of list_sockets().
+/// The columns of list_sockets().
 std::span<const Column> socket_columns();
 
 /// The sockets that the node's process had open, as the kernel told behind the capture, as columns:

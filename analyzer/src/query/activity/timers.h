@@ -10,7 +10,7 @@
 
 namespace beamdump::query {
 
-/// Of list_timers().
+/// The columns of list_timers().
 std::span<const Column> timer_columns();
 
 /// The node's timers, as columns: kind (message, receive, port), receiver (a pid, a registered name

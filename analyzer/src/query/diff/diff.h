@@ -26,7 +26,7 @@ struct DiffSection {
     const SectionKind* kind = nullptr;
     std::vector<bool> has;    ///< by dump: whether it has the section
     std::vector<bool> whole;  ///< ... with all its things
-    /// Of all things together.
+    /// The sums of all things together.
     std::array<std::optional<Series>, kMeasures.size()> totals;
     std::uint64_t things = 0;    ///< in any dump
     std::uint64_t appeared = 0;  ///< in the last dump with the section, not in the first
@@ -38,7 +38,7 @@ struct DiffSection {
     std::vector<ThingChange> grown_most;    ///< also those that appeared; most grown first
     std::vector<ThingChange> gone_most;     ///< largest first
     std::vector<ThingChange> changed_most;  ///< by key
-    /// Of its kind's containers with any, the largest sum first.
+    /// The containers of its kind with any, the largest sum first.
     std::vector<Turnover> turnover;
     std::uint64_t turnover_count = 0;  ///< of these, listed or not
 
@@ -51,7 +51,7 @@ struct DumpsDiff {
     std::vector<std::optional<std::int64_t>> times_us;
     bool same_run = true;
     std::vector<DiffSection> sections;
-    /// Of the sections that are ranked: things whose growth is kLeastShare or more of what the node
+    /// Things of the sections that are ranked, whose growth is kLeastShare or more of what the node
     /// has at the end, steadily growing ones first, then by that share.
     std::vector<ThingChange> growth;
     std::optional<std::uint64_t> memory_bytes;  ///< of the node, or the process, in the last dump

@@ -108,7 +108,7 @@ struct ThingChange {
     bool changed = false;
     std::array<std::optional<Series>, kMeasures.size()> series;
     std::vector<ChangedPart> parts;
-    /// Of the node's: its growth as a part of all memory, or of the section's things, at the end.
+    /// Its growth as a part of all of the node's memory, or of the section's things, at the end.
     std::optional<double> share;
     Measure ranked_by = Measure::kSize;  ///< with the largest share
     std::optional<bool> steady;          ///< of that measure

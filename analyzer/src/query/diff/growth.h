@@ -33,7 +33,7 @@ class GrowthList {
 
     const DiffContext& context_;
     std::optional<std::uint64_t> memory_bytes_;
-    /// Of each container of a section: how much the part of it that grew most has grown, in bytes.
+    /// How much the part of each container of a section that grew most has grown, in bytes.
     std::map<std::string_view, std::unordered_map<std::string, std::int64_t>> largest_parts_;
     std::optional<std::uint64_t> members_at_end_;
 };

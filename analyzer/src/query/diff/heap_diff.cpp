@@ -58,7 +58,7 @@ void add_roots(const HeapReport& report, std::size_t dump, ThingTable& table) {
         report.roots, [](const RootGroup& group) { return group.lines.size() == group.total; });
     table.begin(dump, whole);
     for (const RootGroup& group : report.roots) {
-        // Of more messages than lines the sum would be that of the largest only.
+        // Where there are more messages than lines the sum would be that of the largest only.
         if (group.kind == RootKind::kMessage && group.lines.size() != group.total) {
             continue;
         }

@@ -20,7 +20,7 @@ struct KeyedProcess {
     std::string key;
     /// What proc_lib started, where all dumps can tell, else the initial call; "(unknown)".
     std::string call;
-    /// Of the initial call by name: processes with one pid and different ones are different.
+    /// The initial call by name: processes with one pid and different ones are different.
     std::optional<std::uint64_t> identity;
     std::uint64_t row = 0;
     std::uint64_t owner = 0;

@@ -136,7 +136,7 @@ Result<void> ExportFile::take_dump(const ExportLine& line) {
     if (!whole_) {
         facts_.damage = line.text("damage").value_or("the export does not say why");
     }
-    // Of a crash dump it is not known unless said: older exports do not.
+    // It is not known of a crash dump unless said: older exports do not say it.
     if (of_crash_dump_) {
         whole_ &= line.flag("text_complete").value_or(false);
     }

@@ -54,7 +54,8 @@ class ExportFile {
     [[nodiscard]] const DumpFacts& facts() const { return facts_; }
     [[nodiscard]] const NodeRun& run() const { return run_; }
     [[nodiscard]] bool of_crash_dump() const { return of_crash_dump_; }
-    /// Of a whole dump, and of all its things: neither truncated nor limited (--limit).
+    /// Whether the export is of a whole dump, and of all its things: neither truncated nor limited
+    /// (--limit).
     [[nodiscard]] bool whole() const { return whole_; }
     /// Number of lines of the kind.
     [[nodiscard]] std::uint64_t count(const ThingKind& kind) const;

@@ -28,7 +28,7 @@ class ExportLineReader {
     /// column.
     Result<const ExportLine*> next();
 
-    /// Of the line that next() gave.
+    /// The number of the line that next() gave.
     [[nodiscard]] std::uint64_t number() const { return number_; }
     [[nodiscard]] std::uint64_t offset() const { return offset_; }
     [[nodiscard]] std::uint64_t end() const { return next_offset_; }

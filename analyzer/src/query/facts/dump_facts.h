@@ -30,11 +30,11 @@ struct DumpFacts {
     bool memory_of_heaps = false;
     /// The node may still run: its memory was read while it did.
     bool of_running_node = false;
-    /// Of a crash dump: its text is whole.
+    /// Whether the text of a crash dump is whole.
     std::optional<bool> text_complete;
     /// The section that a truncated text ends in ("proc"); empty where the dump does not tell.
     std::string cut_off_section;
-    /// Of a crash dump: one sentence for each thing that a reader should know of its text, such as
+    /// One sentence for each thing that a reader should know of a crash dump's text, such as
     /// another dump that follows.
     std::vector<std::string> text_notes;
     /// Set of an export: how much it holds (facts, processes or stacks).

@@ -15,7 +15,7 @@ struct NodeRun {
     std::optional<std::int64_t> boot_us;
     std::optional<std::uint64_t> os_pid;
     std::optional<std::uint64_t> creation;
-    /// Of a crash dump: slogan and date. A node writes one: two different ones are of two runs.
+    /// Slogan and date of a crash dump. A node writes one: two different ones are of two runs.
     std::optional<std::pair<std::string, std::string>> crash;
 };
 

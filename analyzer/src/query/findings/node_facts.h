@@ -59,17 +59,17 @@ class NodeFacts {
     Result<std::uint64_t> node_bytes();
     /// Atoms of the modules that have old code. kNotFound of a crash dump.
     Result<const std::set<std::uint64_t>*> old_modules();
-    /// Of all processes; else of those in a call, as many as `processes()` keeps.
+    /// The waits of all processes; else of those in a call, as many as `processes()` keeps.
     Result<const Waits*> waits();
 
     /// That not all processes in a call were read; nullopt: all were.
     std::optional<std::string> callers_left_out();
 
-    /// Of a crash dump: the process that the thread ran which wrote it; null where the dump does
+    /// The process that the thread ran which wrote a crash dump; null where the dump does
     /// not tell one.
     Result<const ProcessLine*> calling_process();
 
-    /// Of a crash dump whose text is truncated: that what follows is not known.
+    /// That what follows is not known, where the text of a crash dump is truncated.
     [[nodiscard]] std::optional<std::string> text_cut_off() const;
 
     Result<ProcessLine> line(std::uint64_t row);
@@ -82,7 +82,7 @@ class NodeFacts {
 
     /// Adds processes whose terms were read or should have been.
     void tell_read(const ProcessesRead& read);
-    /// Of the passes over processes, the one that missed most.
+    /// The one of the passes over processes that missed most.
     [[nodiscard]] const std::optional<ProcessesRead>& read() const { return read_; }
 
   private:

@@ -79,7 +79,8 @@ struct MemorySummary {
     std::optional<std::uint64_t> literals;
     /// erlang:memory(): by the node's own counters, or as a crash dump has it.
     std::vector<std::pair<std::string, std::uint64_t>> reported;
-    /// Of the resident memory, by holder, the largest first; empty where the dump does not tell.
+    /// The parts of the resident memory, by holder, the largest first; empty where the dump does
+    /// not tell.
     std::vector<ResidentPart> parts;
 };
 

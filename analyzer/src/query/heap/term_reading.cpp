@@ -227,7 +227,7 @@ class LargestParts {
     }
     [[nodiscard]] std::vector<Sized> take() { return kept_.take(); }
     [[nodiscard]] std::uint64_t unsized() const { return unsized_; }
-    /// Of all, those beyond the limit.
+    /// The parts beyond the limit.
     [[nodiscard]] std::uint64_t omitted() const {
         return limit_ != 0 && seen_ > limit_ ? seen_ - limit_ : 0;
     }

@@ -49,7 +49,7 @@ struct TermPartLine {
     std::string_view kind;
     std::optional<std::uint64_t> count;  ///< parts of a list, tuple, map, fun or native record
     TermSizes sizes;                     ///< in words; 0 for what takes none
-    /// Of the reference-counted binaries that it keeps, each once and whole; nothing where the dump
+    /// The reference-counted binaries that it keeps, each once and whole; nothing where the dump
     /// lacks one of them.
     std::optional<std::uint64_t> binary_bytes;
     TermText text;            ///< of a part

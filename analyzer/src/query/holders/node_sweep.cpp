@@ -155,7 +155,7 @@ Result<void> NodeSweep::record(Dump& dump, std::uint64_t offset, const EtsTableL
     marks_.clear();
     visitor.look_through(*record->context, scheme, words);
     TermWalk walk(scheme, words, marks_, TermWalk::Measure::kHeap, &space_);
-    // Of all rows: a printer takes longer to make than most rows to walk.
+    // One for all rows: a printer takes longer to make than most rows to walk.
     TermPrinter printer(*record->context, scheme);
     Result<void> failed;
     RETURN_IF_ERROR(visit_ets_rows(dump, *record, [&](EtsRowPlace place) {

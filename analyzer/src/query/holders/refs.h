@@ -75,7 +75,7 @@ struct RefsAnswer {
     std::uint64_t tables = 0;       ///< ETS tables
     std::uint64_t modules = 0;      ///< by their literals
     bool persistent_terms = false;  ///< ... or some of them
-    /// Of a binary: entries of off-heap lists that no root leads to, which a collection removes.
+    /// Entries of off-heap lists that no root leads to, which a collection removes: of a binary.
     std::uint64_t garbage = 0;
     std::uint64_t undecoded_messages = 0;
     std::uint64_t unreadable = 0;
@@ -85,7 +85,7 @@ struct RefsAnswer {
 
 /// Searches stacks, registers, heaps, dictionaries, messages, links and monitors of all processes,
 /// rows of ETS tables and literals of modules.
-/// Of objects that a process refers to several times, the first place; of a binary, every one.
+/// Where a process refers to an object several times, the first place; to a binary, every one.
 /// Memory: ProcessSweep's.
 Result<RefsAnswer> find_holders(Dump& dump, const RefTarget& target, const RefsOptions& options);
 

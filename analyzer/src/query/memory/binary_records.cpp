@@ -45,7 +45,7 @@ Result<void> visit_binaries(Dump& dump, const InputLimits& limits,
         if (!record) {
             return wrap("reading binaries", std::move(record.error()));
         }
-        // Of several records of one address the last is valid.
+        // The last of several records of one address is valid.
         for (int i = record->binary_size(); i-- > 0;) {
             const records::Binary& binary = record->binary(i);
             ASSIGN_OR_RETURN(const bool is_new, seen.add(binary.address()));

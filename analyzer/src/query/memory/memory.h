@@ -61,12 +61,12 @@ struct Memory {
     std::vector<std::pair<std::string, std::uint64_t>> categories;
     std::optional<std::uint64_t> resident_bytes;  ///< of the operating-system process
     std::optional<std::uint64_t> swapped_bytes;
-    /// Of resident_bytes: given back, and still there as nobody has needed them.
+    /// The part of resident_bytes that was given back, and is still there as nobody has needed it.
     std::optional<std::uint64_t> lazy_free_bytes;
     std::vector<CgroupLine> cgroups;
     /// Parts of resident_bytes, largest first, whose sum it is.
     std::vector<ResidentPart> resident;
-    /// Of resident_bytes: anonymous memory that nothing which is known of holds.
+    /// The part of resident_bytes that is anonymous memory which nothing that is known of holds.
     std::optional<std::uint64_t> unexplained_bytes;
     /// Whether the node stood still while this was read. Else what it allocated and freed between
     /// the readings of carriers and of resident pages is unexplained, or counts with something
@@ -87,7 +87,8 @@ struct Memory {
 };
 
 struct MemoryOptions {
-    /// Of the largest processes (0: as many as the dump lists), kinds of processes and tables.
+    /// The most of the largest processes (0: as many as the dump lists), kinds of processes and
+    /// tables.
     std::uint64_t limit = 10;
     bool binaries = false;  ///< also binaries by size, which reads the records of all
     InputLimits limits = {};

@@ -97,7 +97,7 @@ class MessageListing {
     [[nodiscard]] const ProcessLine& line() const { return process_->line; }
     [[nodiscard]] Withheld withheld() const { return withheld_; }
     [[nodiscard]] const MessagesOptions& options() const { return options_; }
-    /// Of all queues: messages and other signals.
+    /// The entries of all queues: messages and other signals.
     [[nodiscard]] std::uint64_t entries() const { return entries_; }
 
     /// Counts the messages of all queues by their shapes. Reads all of them.

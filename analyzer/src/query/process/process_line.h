@@ -33,7 +33,7 @@ struct ProcessLine {
     std::optional<std::uint64_t> ets_bytes;
     std::optional<std::uint64_t> heap_words;      ///< the block of the young heap and the stack
     std::optional<std::uint64_t> old_heap_words;  ///< the block
-    // Of a process without a registered name, where its dictionary was read
+    // What the dictionary of a process without a registered name says, where it was read
     // (query/process/process_names.h).
     std::optional<std::string> label;         ///< '$process_label', as a term's text
     std::optional<std::string> process_name;  ///< RabbitMQ's entry of that name

@@ -56,13 +56,13 @@ class ProcessColumns {
     Result<void> read_processes(std::span<const std::uint64_t> numbers);
 
     [[nodiscard]] std::optional<std::uint64_t> binary_bytes(std::uint64_t owner) const;
-    /// Of a crash dump.
+    /// The size of a process's stack in a crash dump.
     [[nodiscard]] std::optional<std::uint64_t> stack_words(std::uint64_t owner) const;
     [[nodiscard]] std::optional<std::uint64_t> ets_bytes(std::uint64_t owner) const;
 
     /// Adds what is known to the line of a process, and forgets it.
     void fill(std::uint64_t owner, ProcessLine& line);
-    /// Of all that were read.
+    /// What was read of all of them.
     [[nodiscard]] const std::optional<ProcessesRead>& read() const { return read_; }
 
   private:

@@ -141,7 +141,7 @@ bool Matcher::operator()(ProcessIndex::Values values) {
     }
     const auto passes = [&](FieldText& field) { return filter_.passes_text(field.of(values)); };
     const auto* const label = label_of(values);
-    // Of several names, or two calls, none may be the one that is not wanted.
+    // None of several names, or of two calls, may be the one that is not wanted.
     if (filter_.comparison() == Comparison::kUnequal) {
         return (label == nullptr || filter_.passes_text(*label)) &&
                std::ranges::all_of(fields_, passes);

@@ -258,7 +258,7 @@ class Behind {
         const auto known = behind_.find(target);
         return known == behind_.end() ? 0 : known->second;
     }
-    /// Of all of a cycle, without its processes.
+    /// What waits for all of a cycle, without its processes.
     [[nodiscard]] std::uint64_t of_cycle(const std::vector<std::uint64_t>& cycle) const {
         return of(node(cycle.front())) - (cycle.size() - 1);
     }

@@ -45,7 +45,7 @@ class RowFilter {
     /// Whether the value is part of any cell: where a filter lets nothing pass, others may.
     [[nodiscard]] bool is_anywhere(const Row& row) const;
 
-    /// Of one value of a column of texts, or of numbers.
+    /// Whether one value of a column of texts, or of numbers, passes.
     [[nodiscard]] bool passes_text(std::string_view text) const {
         return text_passes(comparison_, text, value_, Case::kMatters);
     }

@@ -189,7 +189,7 @@ void RowList::place(Row row) {
         }
     }
     if (!matches(row, Case::kMatters)) {
-        // Of interest only where nothing matches.
+        // This matters only where nothing matches.
         if (matching_ == 0) {
             in_other_case_ += matches(row, Case::kIgnored) ? 1 : 0;
             anywhere_ +=

@@ -13,9 +13,9 @@
 
 namespace beamdump::query {
 
-/// Of ets_row_groups(): key (its text with digits replaced by N, and only its first bytes), shape
-/// (the kinds of the row's elements: {integer,{order,_},map}), size (the power of two below the
-/// row's words), words.
+/// The columns of ets_row_groups(): key (its text with digits replaced by N, and only its first
+/// bytes), shape (the kinds of the row's elements: {integer,{order,_},map}), size (the power of two
+/// below the row's words), words.
 std::span<const Column> ets_row_columns();
 
 /// Rows evenly spread over a table, in groups by each field.

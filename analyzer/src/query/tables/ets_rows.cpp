@@ -310,7 +310,7 @@ Result<void> EtsRowListing::each_by_size(const Show& show) {
         } else if (*match) {
             ++matching_;
             rows.push_back({record_offset, place});
-            // Of many rows only the largest are kept.
+            // Only the largest of many rows are kept.
             if (options_.limit != 0 && rows.size() >= kRowsKept + options_.limit * 2) {
                 largest_first(rows);
             }

@@ -18,7 +18,7 @@ class ModuleVersions {
     /// The dump must outlive it. Fails where the dump's terms have no known scheme.
     static Result<std::unique_ptr<ModuleVersions>> open(Dump& dump);
 
-    /// Of module_info(attributes) in external format, the value of `vsn`: what the compiler makes
+    /// The value of `vsn` in module_info(attributes) in external format: what the compiler makes
     /// of -vsn(), else a number made of the module's code. The element of a list of one; cut behind
     /// 200 bytes, with "..." then. Nothing where there is none, or where the bytes are malformed.
     std::optional<std::string> version(std::string_view attributes);

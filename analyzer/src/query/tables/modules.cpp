@@ -199,7 +199,7 @@ Result<ModuleLines> module_lines(Dump& dump, const ModulesOptions& options) {
         return not_in_dump(dump, "modules");
     }
     ASSIGN_OR_RETURN(const auto* instances, dump.code().instances());
-    // Of several records of one instance the last is valid.
+    // The last of several records of one instance is valid.
     std::map<std::pair<std::uint64_t, records::ModuleInstance>, const CodeIndex::Instance*> valid;
     for (const auto& instance : *instances) {
         auto& known = valid[{instance.code_start, instance.instance}];

@@ -12,8 +12,8 @@
 
 namespace beamdump::query {
 
-/// Of list_persistent_terms(): key, words, memory (bytes, as persistent_term:info/0 counts), value,
-/// left_out.
+/// The columns of list_persistent_terms(): key, words, memory (bytes, as persistent_term:info/0
+/// counts), value, left_out.
 std::span<const Column> persistent_term_columns();
 
 /// What the dump says of the persistent terms as a whole.

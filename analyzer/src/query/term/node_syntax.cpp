@@ -9,7 +9,7 @@
 namespace beamdump::query {
 
 Result<TermSyntax> syntax_of_node(Dump& dump) {
-    // Of a crash dump whose sections of modules are missing, stacks alone would tell, so that each
+    // Where a crash dump lacks its sections of modules, stacks alone would tell, so that each
     // process had its own syntax.
     if (is_of_crash_dump(dump) && !dump.trailer().totals().has_modules()) {
         return TermSyntax::kErlang;

@@ -16,7 +16,7 @@ class TermView {
     TermView(TermContext& context, const TagScheme& scheme)
         : context_(&context), scheme_(&scheme) {}
 
-    /// Of a tuple; 0 of any other term, as of the empty tuple.
+    /// A tuple's arity; 0 of any other term, as of the empty tuple.
     [[nodiscard]] std::uint64_t arity(std::uint64_t word) const {
         if (word_kind(*scheme_, word) != WordKind::kBoxed) {
             return 0;
@@ -26,7 +26,7 @@ class TermView {
                                                                             : 0;
     }
 
-    /// Of a tuple, counted from 1, which its arity must reach.
+    /// A tuple's element, counted from 1; its arity must reach it.
     [[nodiscard]] std::optional<std::uint64_t> element(std::uint64_t tuple,
                                                        std::uint64_t number) const {
         const auto word = context_->word(pointer_of(tuple) + number * kWordBytes);

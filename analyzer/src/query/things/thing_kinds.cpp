@@ -132,7 +132,7 @@ BEAMDUMP_KIND(atom_kind, "atom", "atoms", kAtom)
 BEAMDUMP_KIND(end_kind, "end", "exports", kEnd)
 #undef BEAMDUMP_KIND
 
-// Of lists, whose columns are declared with what they list.
+// Kinds of lists, whose columns are declared with what they list.
 #define BEAMDUMP_LISTED_KIND(function, name, table, columns) \
     const ThingKind& function() {                            \
         static const std::vector<Column> kColumns = columns; \

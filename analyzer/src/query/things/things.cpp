@@ -412,7 +412,7 @@ class Things {
         return {};
     }
 
-    /// Of a crash dump, in the order in which they were read.
+    /// Absent for a crash dump, whose atoms stand in the order in which they were read.
     [[nodiscard]] Cell atom_number(std::uint32_t index) const {
         return !form_of(dump_).atom_indices ? Cell() : cell(std::uint64_t{index});
     }

@@ -27,7 +27,7 @@ std::string_view detail_text(Detail detail);
 
 struct ThingsOptions {
     Detail detail = Detail::kStacks;
-    /// Of each kind, the first ones by size; what belongs to processes, of the exported ones.
+    /// The first ones of each kind by size; what belongs to processes, of the exported ones.
     /// 0: all.
     std::uint64_t limit = 0;
     bool sensitive = false;  ///< also the stacks and messages of processes flagged sensitive

@@ -26,7 +26,7 @@ class ExternalItemWords {
     [[nodiscard]] std::uint32_t atom_named(std::string_view name) const {
         return names_.atom(name);
     }
-    /// Of an identifier: whether it is the node's own.
+    /// Whether an identifier is the node's own.
     [[nodiscard]] bool is_local(const ExternalItem& item) const;
     [[nodiscard]] std::uint64_t node(const ExternalItem& item) const;
     [[nodiscard]] std::vector<std::uint64_t> reference(const ExternalItem& item) const;

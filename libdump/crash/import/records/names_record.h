@@ -14,7 +14,7 @@ namespace beamdump::crash {
 Result<void> write_names(const Names& names, std::string_view node_name, DumpWriter& writer,
                          records::Trailer& trailer);
 
-/// Of these the atoms alone.
+/// Writes the atoms of these names alone.
 Result<void> write_atoms(const Names& names, DumpWriter& writer, records::Trailer& trailer);
 
 /// Writes the names that the facts of processes have, with their numbers. kLimit if the names are

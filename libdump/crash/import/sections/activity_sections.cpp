@@ -32,7 +32,7 @@ class PortSections final : public SectionReader {
         const auto name = line.name.value_or("");
         const auto has = [&](std::string_view flag) { return line.value.contains(flag); };
         if (name == "Connected") {
-            // Of old releases `[]`: nobody.
+            // Old releases write `[]` for nobody.
             if (const auto pid = parse_pid(line.value)) {
                 port_.set_connected_owner_id(*pid);
             }

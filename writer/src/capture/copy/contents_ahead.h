@@ -14,7 +14,7 @@ namespace beamdump::capture {
 /// few calls: a call for each of a million small processes takes longer than copying what it reads.
 class ContentsAhead {
   public:
-    /// Of a process that is not to be read.
+    /// The bytes of a process that is not to be read.
     static constexpr std::span<const std::byte> kNone = {};
 
     /// Reads the contents of processes by their structures, as `reader` finds them there. Left out:

@@ -32,7 +32,7 @@ Result<ProcessRetrier> ProcessRetrier::open(Session& session) {
     return ProcessRetrier(session, std::move(proof), sizer, id, reductions);
 }
 
-/// Of a process that is running; nullopt: it is not, or it collects.
+/// The run of a process that is running; nullopt: it is not, or it collects.
 std::optional<Pending::Run> ProcessRetrier::run_of(const beam::ProcessReading& reading) const {
     if (proof_.busy(reading) != records::VOID_REASON_RUNNING) {
         return std::nullopt;

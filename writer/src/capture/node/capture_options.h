@@ -21,7 +21,7 @@ namespace beamdump::capture {
 /// By what the largest processes are chosen.
 enum class ChooseBy : std::uint8_t { kMemory, kQueue, kReductions };
 
-/// Of which ETS tables rows are captured.
+/// Which ETS tables' rows are captured.
 enum class EtsRowsWanted : std::uint8_t { kNone, kSample, kFull };
 
 /// `--ets sample` has the rows of tables of at most this many bytes.

@@ -69,7 +69,7 @@ class TablePages {
         return {};
     }
 
-    /// Of a table that is held as a whole.
+    /// Pages of a table that is held as a whole.
     template <typename Page>
     static Read<Page> held(Result<std::vector<Page>> pages) {
         return [pages = std::move(pages)](const beam::TakePage<Page>& take) -> Result<void> {
@@ -116,7 +116,7 @@ class NodeCapture {
     Result<void> no_literals();
 
     [[nodiscard]] const std::string& name() const { return name_; }
-    /// Of all atoms that were written.
+    /// The space of all atoms that were written.
     [[nodiscard]] const beam::AtomSpace& atom_space() const { return atom_space_; }
     /// The atom of beam::TranslatedCalls' key, where it is among those that were written.
     [[nodiscard]] std::optional<std::uint32_t> initial_call_atom() const {

@@ -51,7 +51,7 @@ class SecretTexts {
     void scrub_cut_end(std::span<std::byte> bytes) const;
 
     void scrub(std::string& text) const;
-    /// Of texts that are long enough not to be a part of ordinary names.
+    /// Scrubs texts that are long enough not to be a part of ordinary names.
     void scrub_name(std::string& text) const;
 
   private:

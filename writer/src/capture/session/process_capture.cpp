@@ -210,7 +210,7 @@ Result<void> ProcessCapture::contents(const Try& request, const beam::ProcessVie
     return off_heap(process, run);
 }
 
-/// Of a message whose term may have been moved by a collection.
+/// Resolves the term of a message that a collection may have moved.
 Result<void> ProcessCapture::resolve_roots(beam::RootResolver& roots, records::Message& message) {
     if (message.has_term_word()) {
         ASSIGN_OR_RETURN(const auto term, roots.resolved(message.term_word()));

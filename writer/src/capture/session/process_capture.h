@@ -67,7 +67,7 @@ class ProcessCapture {
         std::uint64_t chain_limit;
         /// Small heaps are read in one go; not where absent pages must be left alone.
         bool read_ahead;
-        /// Of TranslatedCalls' key; nothing: the node has no such atom.
+        /// The atom of TranslatedCalls' key; nothing: the node has no such atom.
         std::optional<std::uint32_t> initial_call_atom;
     };
     static Result<ProcessCapture> open(Parts parts);
@@ -135,7 +135,7 @@ class ProcessCapture {
     beam::OffHeapWalker off_heap_;
     beam::TranslatedCalls calls_;
     beam::CollectionReader collections_;
-    // Of the process at hand; kept for their memory.
+    // What the process at hand has; kept for their memory.
     beam::ProcessView process_;
     std::optional<beam::CollectionSpaces> collecting_;  // it is in the middle of a collection
     std::span<const beam::MendedWord> mended_;

@@ -100,7 +100,7 @@ Result<void> read_holders(DiffContext& context, std::size_t number, ThingTable& 
     return each_keyed_process(context, number, [&](const KeyedProcess& process) {
         ProcessLine line;
         columns.fill(process.owner, line);
-        // Of a process whose copy is void it is not known what it refers to.
+        // What a process whose copy is void refers to is not known.
         if (line.binary_references != 0) {
             table.add(process.key, {.size = line.binary_bytes,
                                     .count = line.binary_references,

@@ -37,7 +37,7 @@ Result<void> read_ports(DiffContext& context, std::size_t number, ThingTable& ta
     if (!list && list.error().code != ErrorCode::kNotFound) {
         return std::unexpected(list.error());
     }
-    // Of a crash dump that ends before its ports, none is told.
+    // A crash dump that ends before its ports tells of none.
     if (!list || !dump.whole || (dump.of_crash_dump && list->total() == 0)) {
         return {};
     }

@@ -54,7 +54,7 @@ std::string key_of(const DiffContext& context, const EtsTableLine& table) {
 Result<void> read_tables(DiffContext& context, std::size_t number, ThingTable& table) {
     const ComparedDump& dump = context.dumps[number];
     ASSIGN_OR_RETURN(const auto tables, compared_tables(dump));
-    // Of a crash dump that ends before its tables, or of a node without tables, none is told.
+    // A crash dump that ends before its tables, or a node without tables, tells of none.
     if (tables.empty()) {
         return {};
     }
@@ -163,7 +163,7 @@ const DiffSource& ets_names_diff_source() {
 
 namespace {
 
-/// Of a key's text.
+/// The bytes of a key's text.
 constexpr std::size_t kLongestTermKey = 200;
 
 /// By their keys' texts. An export does not have them; of a crash dump the words of their keys are
@@ -247,7 +247,7 @@ Result<void> read_atoms(DiffContext& context, std::size_t number, ThingTable& ta
     AtomsOptions options;
     options.limit = 0;
     ASSIGN_OR_RETURN(const auto report, atom_report(*dump.dump, dump.facts.file, options));
-    // Of a crash dump without its section of atoms only those are known that its terms name.
+    // A crash dump without its section of atoms has only those that its terms name.
     if (report.ungrouped != 0 || !report.count || *report.count > report.named) {
         return {};
     }
@@ -306,7 +306,7 @@ namespace {
 /// has only those that its processes name.
 Result<std::optional<std::vector<ModuleLine>>> modules_of(const ComparedDump& dump) {
     if (dump.exported != nullptr) {
-        // Of a crash dump, also those are in it that are only named somewhere.
+        // A crash dump's export has also those that are only named somewhere.
         if (!dump.form.code_instances || dump.exported->count(module_kind()) == 0) {
             return std::optional<std::vector<ModuleLine>>();
         }

@@ -22,7 +22,7 @@ namespace beamdump::query {
 
 namespace {
 
-/// Of the limit: the kernel takes back page cache before, and ends a process after it.
+/// Percent of the limit: the kernel takes back page cache before, and ends a process after it.
 constexpr std::uint64_t kNearLimit = 90;
 
 }  // namespace
@@ -139,7 +139,7 @@ Result<RuleAnswer> binary_memory_rule(NodeFacts& facts) {
 
 namespace {
 
-/// Of the binaries that terms show a part of: the rest is three times as much.
+/// Percent of the binaries that terms show a part of: the rest is three times as much.
 constexpr std::uint64_t kLittleShown = 25;
 /// Processes whose sums are told.
 constexpr std::uint64_t kMostHolders = 1000;
@@ -232,7 +232,7 @@ Result<RuleAnswer> carriers_rule(NodeFacts& facts) {
 
 namespace {
 
-/// Of the resident memory: less does not look like a leak.
+/// Percent of the resident memory: less does not look like a leak.
 constexpr std::uint64_t kMuch = 25;
 
 }  // namespace

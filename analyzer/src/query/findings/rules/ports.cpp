@@ -67,7 +67,7 @@ Result<RuleAnswer> busy_port_rule(NodeFacts& facts) {
 
 namespace {
 
-/// Of ports without queued data: that of a process that has just exited is there for a moment.
+/// So many ports without queued data: that of a process that has just exited is there for a moment.
 constexpr std::uint64_t kManyEmpty = 10;
 
 struct Ports {
@@ -184,7 +184,8 @@ struct SocketSums {
     }
 };
 
-/// Of the sockets in CLOSE_WAIT: ", 120 of them of demo (<0.88.0>)"; empty where no port has them.
+/// Who has most of the sockets in CLOSE_WAIT: ", 120 of them of demo (<0.88.0>)"; empty where no
+/// port has them.
 Result<std::string> owner_of_most(NodeFacts& facts) {
     ASSIGN_OR_RETURN(const auto list, list_sockets(facts.dump(), {.sort = "fd",
                                                                   .filters = {"state=CLOSE_WAIT"},

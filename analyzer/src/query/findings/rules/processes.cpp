@@ -231,7 +231,7 @@ Result<RuleAnswer> restart_loop_rule(NodeFacts& facts) {
 
 namespace {
 
-/// Of the reductions of all processes. Servers under load share their work between many.
+/// A share of the reductions of all processes. Servers under load share their work between many.
 constexpr std::uint64_t kMostOfTheWork = 60;
 /// A processor's work of half a minute to some minutes: what starts a node has done less.
 constexpr std::uint64_t kMuchWork = 10'000'000'000;
@@ -288,7 +288,7 @@ Result<RuleAnswer> process_memory_rule(NodeFacts& facts) {
     finding.sentence =
         fmt::format("{}% of the memory of processes ({} of {}) is that of one process, {}.", share,
                     bytes_text(bytes), bytes_text(scan->memory_bytes), process_with_name(line));
-    // Of a void process the dump has only what its structure says.
+    // The dump has of a void process only what its structure says.
     if (line.void_reason) {
         finding.sentence += " The dump does not have its memory.";
     }
@@ -371,7 +371,7 @@ void add_if_large(const records::Process& process, ProcessLine line, std::vector
     }
 }
 
-/// Of the largest processes.
+/// Looks at the dictionaries of the largest processes.
 Result<std::vector<Sized>> look_at_largest(NodeFacts& facts, const ProcessScan& scan,
                                            std::optional<std::string>& left_out) {
     std::vector<Sized> found;

@@ -25,9 +25,9 @@ namespace beamdump::query {
 
 namespace {
 
-/// Of the node's memory.
+/// A share of the node's memory, in percent.
 constexpr std::uint64_t kLargeShare = 20;
-/// Of each row that is left: rows have some hundred bytes.
+/// Bytes for each row that is left: rows have some hundred bytes.
 constexpr std::uint64_t kMuchOfARow = 4096;
 
 /// Whether a table is fixed, by ets:safe_fixtable/2 or a traversal under way, and has more memory
@@ -141,7 +141,8 @@ Result<RuleAnswer> atom_table_rule(NodeFacts& facts) {
     return answer;
 }
 
-/// Of the limit: a node that may have 262,144 or a million, by default, has a tenth of them.
+/// Percent of the limit: a node that may have 262,144 or a million, by default, has a tenth of
+/// them.
 constexpr std::uint64_t kNearProcessLimit = 75;
 
 Result<RuleAnswer> process_limit_rule(NodeFacts& facts) {
@@ -166,7 +167,7 @@ Result<RuleAnswer> process_limit_rule(NodeFacts& facts) {
     return answer;
 }
 
-/// Of the limit.
+/// Percent of the limit.
 constexpr std::uint64_t kNearPortLimit = 75;
 
 Result<RuleAnswer> port_limit_rule(NodeFacts& facts) {

@@ -68,7 +68,7 @@ constexpr std::uint64_t kManyInCalls = 200;
 
 }  // namespace
 
-/// Of a chain of processes that wait for each other the last is told, which waits for none; a cycle
+/// The last of a chain of processes that wait for each other is told, which waits for none; a cycle
 /// is another rule's.
 Result<RuleAnswer> waiting_callers_rule(NodeFacts& facts) {
     ASSIGN_OR_RETURN(const auto* scan, facts.processes());
