@@ -1,8 +1,8 @@
 #include "query/tables/persistent_terms.h"
 
 #include "cli/command_table.h"
+#include "cli/list_command.h"
 #include "cli/remarks.h"
-#include "cli/shared_options.h"
 #include "cli/term_options.h"
 #include "render/tables/persistent_terms.h"
 
@@ -18,24 +18,19 @@ constexpr std::size_t kListedTermBytes = 200;
 
 class PersistentTermsCommand final : public Command {
   public:
+    PersistentTermsCommand()
+        : list_(
+              {query::persistent_term_columns(), query::kPersistentTermSort, "persistent terms"}) {}
+
     [[nodiscard]] Description description() const override {
         return {"persistent-terms", "List persistent terms, largest first, or show one",
                 "persistent-terms node.beamdump --filter key=my_app"};
     }
 
     void add_options(CLI::App& app) override {
-        query_.sort = "memory";
         add_dump(app, dump_);
         app.add_option("KEY", key_, "Show the term with the key that prints as KEY");
-        app.add_option("--sort", query_.sort, "A field: memory (default), or another of --filter")
-            ->option_text("FIELD");
-        app.add_option("--filter", query_.filters,
-                       "Only terms with TEXT in a field; FIELD=TEXT matches one field: key, words, "
-                       "memory, value, left_out. Repeatable; all filters must match")
-            ->type_size(1)
-            ->allow_extra_args(false)
-            ->option_text("TEXT");
-        add_count(app, "--limit", query_.limit, "Show at most N (0: all; default 20)");
+        list_.add(app);
         add_count(app, "--term-bytes", term_bytes_,
                   "Truncate each key and value to N bytes (0: never; default 200, of a KEY 0), and "
                   "do not cut lines to the width of the terminal")
@@ -45,14 +40,15 @@ class PersistentTermsCommand final : public Command {
     }
 
     Result<void> check_options() override {
-        if (!key_.empty() && !query_.filters.empty()) {
-            return fail(ErrorCode::kUsage, "--filter chooses among terms: name no KEY with it");
+        const auto query = list_.query();
+        if (!key_.empty() && (!query.filters.empty() || !query.group_by.empty())) {
+            return fail(ErrorCode::kUsage,
+                        "--filter and --group-by are for the list of terms: name no KEY with them");
         }
         if (!term_bytes_given_) {
             term_bytes_ = key_.empty() ? kListedTermBytes : 0;
         }
-        auto list = query::RowList::make(query::persistent_term_columns(), query_);
-        return list ? Result<void>() : std::unexpected(list.error());
+        return list_.check();
     }
 
     Result<Outcome> run(Invocation& invocation) override {
@@ -70,10 +66,12 @@ class PersistentTermsCommand final : public Command {
             report_placeholders(invocation, missing);
             return Outcome{missing > 0};
         }
-        ASSIGN_OR_RETURN(auto answer, query::list_persistent_terms(*dump, query_, term_bytes_));
+        const auto query = list_.query();
+        ASSIGN_OR_RETURN(auto answer, query::list_persistent_terms(*dump, query, term_bytes_));
+        RETURN_IF_ERROR(answer.list.check_asked("persistent terms", query::kPersistentTermSort));
         const auto render =
             answer_.json ? render::persistent_terms_json : render::persistent_terms_text;
-        render(out, answer, facts);
+        render(out, answer, facts, !query.group_by.empty());
         const auto& counts = answer.counts;
         if (!counts.is_whole()) {
             invocation.report("persistent terms are missing from the dump");
@@ -89,7 +87,7 @@ class PersistentTermsCommand final : public Command {
     bool term_bytes_given_ = false;
     AnswerOptions answer_;
     TermOptions terms_;
-    query::RowQuery query_;
+    ListOptions list_;
 };
 
 }  // namespace

@@ -15,6 +15,7 @@ namespace beamdump::query {
 /// The columns of list_persistent_terms(): key, words, memory (bytes, as persistent_term:info/0
 /// counts), value, left_out.
 std::span<const Column> persistent_term_columns();
+inline constexpr std::string_view kPersistentTermSort = "memory";
 
 /// What the dump says of the persistent terms as a whole.
 struct PersistentTermCounts {

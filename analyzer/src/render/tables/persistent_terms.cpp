@@ -47,13 +47,21 @@ void print_counts(Output& output, const query::PersistentTermCounts& counts) {
 }  // namespace
 
 void persistent_terms_text(Output& output, query::PersistentTermsAnswer& answer,
-                           const query::DumpFacts& facts) {
-    rows_text(output, answer.list, facts, kTexts);
+                           const query::DumpFacts& facts, bool groups) {
+    if (groups) {
+        row_groups(output, answer.list, facts, kTexts, query::kPersistentTermSort, false);
+    } else {
+        rows_text(output, answer.list, facts, kTexts);
+    }
     print_counts(output, answer.counts);
 }
 
 void persistent_terms_json(Output& output, query::PersistentTermsAnswer& answer,
-                           const query::DumpFacts& facts) {
+                           const query::DumpFacts& facts, bool groups) {
+    if (groups) {
+        row_groups(output, answer.list, facts, kTexts, query::kPersistentTermSort, true);
+        return;
+    }
     RowListExtras extras;
     extras.json_after = [&](JsonWriter& json) {
         const auto& counts = answer.counts;
