@@ -35,7 +35,7 @@ LISTS = {
 # The commands whose lists they are, where the name says something else.
 COMMANDS = {"carriers": "allocators --carriers"}
 # Those whose commands filter and sort by columns of their own.
-NO_LISTS = ("history", "history_processes", "processes", "binaries")
+NO_LISTS = ("history", "history_processes", "processes")
 PAGE = ROOT / "docs" / "columns.md"
 PAGE_HEAD = """# Columns of lists
 

@@ -2,6 +2,7 @@
 
 #include "program.h"
 #include "query/holders/binaries.h"
+#include "query/holders/node_binaries.h"
 #include "query/holders/pattern.h"
 #include "query/holders/refs.h"
 #include "query/holders/search.h"
@@ -177,15 +178,19 @@ TEST_F(HoldersTest, ABinaryIsFoundByEachPart) {
 }
 
 TEST_F(HoldersTest, BinariesAreListedWithTheirHolders) {
-    query::BinariesOptions options;
-    const auto answer = expect_value(query::node_binaries(*dump_, "holders.beamdump", options));
-    EXPECT_EQ(answer.total, 2);
+    auto answer = expect_value(query::node_binaries(
+        *dump_, {.sort = std::string(query::kNodeBinarySort), .filters = {}}, InputLimits()));
+    EXPECT_EQ(answer.list.total(), 2);
     EXPECT_EQ(answer.total_bytes, 2 * kSplitBytes);
-    ASSERT_EQ(answer.binaries.size(), 2);
-    EXPECT_EQ(answer.binaries[0].address, kSplitBinary);
-    EXPECT_EQ(answer.binaries[0].references, 2);
-    EXPECT_EQ(answer.binaries[0].holders, 2);
-    EXPECT_EQ(answer.binaries[0].captured_bytes, 4);
+    const auto rows = answer.list.take();
+    ASSERT_EQ(rows.size(), 2);
+    const auto cell = [&](std::string_view column) {
+        return query::cell_text(rows[0][query::column_place(answer.list.columns(), column)]);
+    };
+    EXPECT_EQ(rows[0].front(), query::Cell(kSplitBinary));
+    EXPECT_EQ(cell("references"), "2");
+    EXPECT_EQ(cell("holding_processes"), "2");
+    EXPECT_EQ(cell("captured_bytes"), "4");
 }
 
 TEST_F(HoldersTest, ListsOfProcessesHaveThemOnRequest) {
@@ -250,8 +255,29 @@ TEST_F(HoldersTest, BinariesBySize) {
     EXPECT_THAT(all.out, HasSubstr("0x90000000"));
     const Ran none = program_.run({"binaries", "holders.beamdump", "--at-least", "2MiB"});
     EXPECT_THAT(none.out, HasSubstr("2 reference-counted binaries, 2.0 MiB\n\n"
-                                    "none is as large as --at-least says\n"));
+                                    "none of 2 binaries matches\n"));
     EXPECT_EQ(program_.run({"binaries", "holders.beamdump", "--at-least", "big"}).status, 2);
+}
+
+TEST_F(HoldersTest, BinariesAreAskedAsOtherLists) {
+    const auto shown = [&](const std::vector<std::string>& more) {
+        std::vector<std::string> arguments = {"binaries", "holders.beamdump"};
+        arguments.insert(arguments.end(), more.begin(), more.end());
+        const Ran ran = program_.run(arguments);
+        EXPECT_EQ(ran.status, 0) << ran.err;
+        return ran.out;
+    };
+    EXPECT_THAT(shown({"--filter", "references>2"}), HasSubstr("none of 2 binaries matches\n"));
+    EXPECT_THAT(shown({"--columns", "processes,size"}),
+                ::testing::ContainsRegex("PROCESSES +SIZE\n +2 +1.0 MiB\n +1 +1.0 MiB\n"));
+    // Holders are counted of all binaries where the question is about them.
+    EXPECT_THAT(shown({"--filter", "processes=1", "--json"}), HasSubstr("\"matching\": 1,"));
+    EXPECT_THAT(shown({"--filter", "processes=0"}), HasSubstr("none of 2 binaries matches\n"));
+    EXPECT_THAT(shown({"--group-by", "processes", "--json"}), HasSubstr("\"group_count\": 2"));
+    const Ran leaks =
+        program_.run({"binaries", "holders.beamdump", "--leaks", "--filter", "references>1"});
+    EXPECT_EQ(leaks.status, 2);
+    EXPECT_THAT(leaks.err, HasSubstr("are for the list of binaries"));
 }
 
 TEST_F(HoldersTest, MemoryIsLimited) {
