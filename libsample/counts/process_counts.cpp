@@ -1,5 +1,6 @@
 #include <libdump/base/return_if_error.h>
 #include <libsample/counts/process_counts.h>
+#include <libvm/beam/layout/runtime_names.h>
 #include <libvm/target/process/clock.h>
 
 namespace beamdump::sampler {
@@ -15,19 +16,18 @@ constexpr std::uint64_t kMostWords = std::uint64_t{1} << 44U;
 CountsReader::CountsReader(beam::Vm& vm, beam::IdTable table, beam::PidWords pids,
                            beam::LayoutNames& names)
     : vm_(&vm), table_(table), pids_(pids), queues_(names) {
-    const auto field = [&](std::string_view name) { return names.field("Process", name); };
-    id_ = field("common.id");
-    reds_ = field("reds");
-    state_ = field("state");
-    heap_ = field("heap");
-    hend_ = field("hend");
-    heap_sz_ = field("heap_sz");
-    old_heap_ = field("old_heap");
-    old_hend_ = field("old_hend");
-    mbuf_sz_ = field("mbuf_sz");
-    abandoned_ = field("abandoned_heap");
-    collecting_ = names.constant("state_gc");
-    bytes_ = names.bytes("Process");
+    id_ = names.field(beam::runtime::Process::common_id);
+    reds_ = names.field(beam::runtime::Process::reds);
+    state_ = names.field(beam::runtime::Process::state);
+    heap_ = names.field(beam::runtime::Process::heap);
+    hend_ = names.field(beam::runtime::Process::hend);
+    heap_sz_ = names.field(beam::runtime::Process::heap_sz);
+    old_heap_ = names.field(beam::runtime::Process::old_heap);
+    old_hend_ = names.field(beam::runtime::Process::old_hend);
+    mbuf_sz_ = names.field(beam::runtime::Process::mbuf_sz);
+    abandoned_ = names.field(beam::runtime::Process::abandoned_heap);
+    collecting_ = names.constant(beam::runtime::constant::state_gc);
+    bytes_ = names.bytes(beam::runtime::Process::kName);
 }
 
 Result<CountsReader> CountsReader::open(beam::Vm& vm) {

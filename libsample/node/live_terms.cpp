@@ -1,5 +1,6 @@
 #include <libdump/base/return_if_error.h>
 #include <libsample/node/live_terms.h>
+#include <libvm/beam/layout/runtime_names.h>
 #include <libvm/beam/tables/id_table.h>
 
 namespace beamdump::sampler {
@@ -53,7 +54,7 @@ LiveTerms::LiveTerms(std::shared_ptr<Context> context, const TagScheme& scheme)
 
 Result<LiveTerms> LiveTerms::open(ObservedNode& node) {
     auto& vm = node.vm();
-    ASSIGN_OR_RETURN(const auto number, vm.layout().constant("term_scheme"));
+    ASSIGN_OR_RETURN(const auto number, vm.layout().constant(beam::runtime::constant::term_scheme));
     ASSIGN_OR_RETURN(auto scheme, scheme_of(static_cast<format::TermScheme>(number)));
     ASSIGN_OR_RETURN(const auto processes, beam::IdTable::processes(vm));
     ASSIGN_OR_RETURN(const auto ports, beam::IdTable::ports(vm));

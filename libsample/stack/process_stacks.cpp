@@ -1,5 +1,6 @@
 #include <libdump/base/return_if_error.h>
 #include <libsample/stack/process_stacks.h>
+#include <libvm/beam/layout/runtime_names.h>
 
 #include <algorithm>
 #include <array>
@@ -59,13 +60,15 @@ Result<ProcessStacks> ProcessStacks::open(ObservedNode& node, std::size_t frames
     ASSIGN_OR_RETURN(const auto pids, beam::PidWords::of(vm));
     ASSIGN_OR_RETURN(const auto label, node.find_atom("$process_label"));
     beam::LayoutNames names(vm.layout());
-    const auto field = [&](std::string_view name) { return names.field("Process", name); };
-    Parts parts{node, std::move(reader), std::move(proof), calls, dictionaries, std::move(terms),
-                table, pids, field("common.id"), field("heap"), field("hend"), field("common.reg"),
-                field("stop"), field("current"), beam::ExportFields(names).mfa,
-                // SchedulerReader fails without it; who reads no schedulers needs none.
-                beam::LayoutNames(vm.layout()).field("ErtsSchedulerData", "current_process"), label,
-                frames};
+    Parts parts{
+        node, std::move(reader), std::move(proof), calls, dictionaries, std::move(terms), table,
+        pids, names.field(beam::runtime::Process::common_id),
+        names.field(beam::runtime::Process::heap), names.field(beam::runtime::Process::hend),
+        names.field(beam::runtime::Process::common_reg), names.field(beam::runtime::Process::stop),
+        names.field(beam::runtime::Process::current), beam::ExportFields(names).mfa,
+        // SchedulerReader fails without it; who reads no schedulers needs none.
+        beam::LayoutNames(vm.layout()).field(beam::runtime::ErtsSchedulerData::current_process),
+        label, frames};
     RETURN_IF_ERROR(names.outcome());
     return ProcessStacks(std::move(parts));
 }

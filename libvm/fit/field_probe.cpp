@@ -15,15 +15,12 @@ FieldVisibility probe_fields(const beam::Layout& layout,
     std::size_t total = 0;
     for (const auto& [name, structure] : layout.structures()) {
         const auto& part = part_of(name);
-        total += part.checked && part.seen_by_checks ? structure.fields.size() : 0;
+        total += part.seen_by_checks ? structure.fields.size() : 0;
     }
     FieldVisibility sight;
     std::size_t done = 0;
     for (const auto& [name, structure] : layout.structures()) {
         const auto& part = part_of(name);
-        if (!part.checked) {
-            continue;
-        }
         for (const auto& [field, place] : structure.fields) {
             bool is_seen = false;
             if (part.seen_by_checks) {

@@ -92,7 +92,7 @@ std::string Search::source() const {
         "that release's sources",
         release_, fmt::join(from_, " and "));
     for (std::size_t part = 0; part < chosen_.size(); ++part) {
-        if (candidates_[part].size() > 1 && layout_parts()[part].checked) {
+        if (candidates_[part].size() > 1) {
             text += fmt::format("; {}: {}", layout_parts()[part].name, chosen_[part].from);
         }
     }
@@ -109,8 +109,8 @@ Result<void> Search::find_tables() {
     std::vector<std::size_t> open;
     for (std::size_t part = 0; part < candidates_.size(); ++part) {
         const auto decided_by = layout_parts()[part].decided_by;
-        if (layout_parts()[part].checked && candidates_[part].size() > 1 &&
-            decided_by != beam::CheckStage::kRelations && decided_by != beam::CheckStage::kTerms) {
+        if (candidates_[part].size() > 1 && decided_by != beam::CheckStage::kRelations &&
+            decided_by != beam::CheckStage::kTerms) {
             open.push_back(part);
         }
     }
@@ -274,13 +274,6 @@ void Search::reduce_part(std::size_t part, Content what_is_left) {
 Result<void> Search::decide_part(std::size_t part) {
     const auto& described = layout_parts()[part];
     const auto& candidates = candidates_[part];
-    if (!described.checked) {
-        // Accepted only if both neighbours agree: the node cannot tell which of several is right.
-        if (candidates.size() > 1 || from_.size() == 1) {
-            chosen_[part] = Content{};
-        }
-        return {};
-    }
     if (described.decided_by ||
         (candidates.size() == 1 && (described.needed || from_.size() > 1))) {
         return {};

@@ -16,7 +16,6 @@ struct LayoutPart {
     std::vector<std::string_view> constants;       ///< beginnings of names
     std::optional<beam::CheckStage> decided_by{};  ///< none: by finding the tables, or not at all
     bool needed = true;                            ///< without it there is no capture
-    bool checked = true;                           ///< false: neither a check nor a reader uses it
     bool seen_by_checks = true;                    ///< false: readers use it, no check does
 };
 

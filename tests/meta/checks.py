@@ -103,19 +103,6 @@ class Layouts(unittest.TestCase):
                     self.assertLessEqual(place["offset"] + place["bytes"], struct["bytes"],
                                          f"{shown(path)}: {name}.{field} lies outside")
 
-    def test_structures_that_nothing_reads_are_not_read(self):
-        """A layout part with `checked` false is neither tried nor marked as unverified: as soon as a
-        reader uses one of its structures, the part has to say so."""
-        parts = (ROOT / "libvm" / "fit" / "layout_part.cpp").read_text()
-        unchecked = [name for part in re.findall(r"\{\"[^{}]*\",\s*\{([^{}]*)\},\s*\{[^{}]*\},\s*\{\},"
-                                                 r"\s*false,\s*false\}", parts)
-                     for name in re.findall(r'"(\w+)"', part)]
-        self.assertGreater(len(unchecked), 0)
-        read = "".join(path.read_text() for path in files("libvm", "writer", suffixes={".h", ".cpp"})
-                       if path.parent.name != "fit")
-        self.assertIn('"Process"', read)
-        self.assertEqual([name for name in unchecked if f'"{name}"' in read], [])
-
 
 class Documents(unittest.TestCase):
     documents = property(lambda self: [ROOT / "README.md", *files("docs", suffixes={".md"}),

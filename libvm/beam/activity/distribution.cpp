@@ -1,5 +1,6 @@
 #include <libdump/base/return_if_error.h>
 #include <libvm/beam/activity/distribution.h>
+#include <libvm/beam/layout/runtime_names.h>
 #include <libvm/beam/layout/struct_view.h>
 #include <libvm/beam/layout/term_bits.h>
 #include <libvm/beam/tables/id_table.h>
@@ -21,32 +22,31 @@ constexpr int kMostSuspendedPids = 100;  // more are only counted
 
 DistributionReader::DistributionReader(Vm& vm, PidWords pids, AtomWords atoms, LayoutNames& names)
     : vm_(&vm), pids_(pids), atoms_(atoms) {
-    const auto field = [&](std::string_view name) { return names.field("DistEntry", name); };
-    name_ = field("sysname");
-    creation_ = field("creation");
-    controller_ = field("cid");
-    connection_ = field("connection_id");
-    state_ = field("state");
-    flags_ = field("dflags");
-    queue_flags_ = field("qflgs");
+    name_ = names.field(runtime::DistEntry::sysname);
+    creation_ = names.field(runtime::DistEntry::creation);
+    controller_ = names.field(runtime::DistEntry::cid);
+    connection_ = names.field(runtime::DistEntry::connection_id);
+    state_ = names.field(runtime::DistEntry::state);
+    flags_ = names.field(runtime::DistEntry::dflags);
+    queue_flags_ = names.field(runtime::DistEntry::qflgs);
     // OTP 27 to 29 have both: qsize is only what counts towards the limit (erl_node_tables.h).
-    queued_ = names.field({{"DistEntry", "total_qsize"}, {"DistEntry", "qsize"}});
-    in_ = field("in");
-    out_ = field("out");
-    suspended_ = field("suspended");
-    bytes_ = names.bytes("DistEntry");
-    pid_ = names.field("ErtsProcList", "pid");
-    next_ = names.field("ErtsProcList", "next");
-    prev_ = names.field("ErtsProcList", "prev");
-    member_bytes_ = names.bytes("ErtsProcList");
-    nil_ = names.constant("nil");
-    port_tag_ = names.constant("port_tag");
-    is_busy_ = names.constant("dist_queue_busy");
-    is_published_ = names.constant("dist_flag_published");
-    idle_ = names.constant("dist_state_idle");
-    pending_ = names.constant("dist_state_pending");
-    connected_ = names.constant("dist_state_connected");
-    exiting_ = names.constant("dist_state_exiting");
+    queued_ = names.field({runtime::DistEntry::total_qsize, runtime::DistEntry::qsize});
+    in_ = names.field(runtime::DistEntry::in);
+    out_ = names.field(runtime::DistEntry::out);
+    suspended_ = names.field(runtime::DistEntry::suspended);
+    bytes_ = names.bytes(runtime::DistEntry::kName);
+    pid_ = names.field(runtime::ErtsProcList::pid);
+    next_ = names.field(runtime::ErtsProcList::next);
+    prev_ = names.field(runtime::ErtsProcList::prev);
+    member_bytes_ = names.bytes(runtime::ErtsProcList::kName);
+    nil_ = names.constant(runtime::constant::nil);
+    port_tag_ = names.constant(runtime::constant::port_tag);
+    is_busy_ = names.constant(runtime::constant::dist_queue_busy);
+    is_published_ = names.constant(runtime::constant::dist_flag_published);
+    idle_ = names.constant(runtime::constant::dist_state_idle);
+    pending_ = names.constant(runtime::constant::dist_state_pending);
+    connected_ = names.constant(runtime::constant::dist_state_connected);
+    exiting_ = names.constant(runtime::constant::dist_state_exiting);
 }
 
 Result<DistributionReader> DistributionReader::open(Vm& vm) {
@@ -56,7 +56,7 @@ Result<DistributionReader> DistributionReader::open(Vm& vm) {
     ASSIGN_OR_RETURN(const auto pids, PidWords::of(vm));
     ASSIGN_OR_RETURN(const auto atoms, AtomWords::resolve(vm.layout()));
     ASSIGN_OR_RETURN(const auto ports, IdTable::ports(vm));
-    ASSIGN_OR_RETURN(const auto scheme, vm.layout().constant("term_scheme"));
+    ASSIGN_OR_RETURN(const auto scheme, vm.layout().constant(runtime::constant::term_scheme));
     ASSIGN_OR_RETURN(const auto own, read_node_name(vm));
     LayoutNames names(vm.layout());
     DistributionReader reader(vm, pids, atoms, names);

@@ -1,5 +1,6 @@
 #include <libdump/base/return_if_error.h>
 #include <libvm/beam/activity/persistent_terms.h>
+#include <libvm/beam/layout/runtime_names.h>
 #include <libvm/beam/layout/struct_view.h>
 #include <libvm/beam/layout/term_bits.h>
 
@@ -27,16 +28,16 @@ bool has_died(const Error& error) {
 PersistentTermReader::PersistentTermReader(Vm& vm, Address table_at, LayoutNames& names)
     : vm_(&vm),
       table_at_(table_at),
-      allocated_(names.field("PersistentTerms", "allocated")),
-      count_(names.field("PersistentTerms", "num_entries")),
-      mask_(names.field("PersistentTerms", "mask")),
-      first_(names.field("PersistentTerms", "term")),
-      area_off_heap_(names.field("PersistentTermArea", "off_heap")),
-      area_end_(names.field("PersistentTermArea", "end")),
-      area_start_(names.field("PersistentTermArea", "start")),
-      area_bytes_(names.bytes("PersistentTermArea")),
-      nil_(names.constant("nil")),
-      pair_header_((kPairWords - 1) << names.constant("header_arity_shift")) {}
+      allocated_(names.field(runtime::PersistentTerms::allocated)),
+      count_(names.field(runtime::PersistentTerms::num_entries)),
+      mask_(names.field(runtime::PersistentTerms::mask)),
+      first_(names.field(runtime::PersistentTerms::term)),
+      area_off_heap_(names.field(runtime::PersistentTermArea::off_heap)),
+      area_end_(names.field(runtime::PersistentTermArea::end)),
+      area_start_(names.field(runtime::PersistentTermArea::start)),
+      area_bytes_(names.bytes(runtime::PersistentTermArea::kName)),
+      nil_(names.constant(runtime::constant::nil)),
+      pair_header_((kPairWords - 1) << names.constant(runtime::constant::header_arity_shift)) {}
 
 Result<PersistentTermReader> PersistentTermReader::open(Vm& vm) {
     const auto& other = vm.tables().other;

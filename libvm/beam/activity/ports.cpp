@@ -1,5 +1,6 @@
 #include <libdump/base/return_if_error.h>
 #include <libvm/beam/activity/ports.h>
+#include <libvm/beam/layout/runtime_names.h>
 #include <libvm/beam/layout/struct_view.h>
 #include <libvm/beam/layout/term_bits.h>
 
@@ -20,33 +21,33 @@ constexpr std::string_view kInetSuffix = "_inet";  // of tcp_inet, udp_inet, sct
 
 PortReader::PortReader(Vm& vm, IdTable table, PidWords pids, AtomWords atoms, LayoutNames& names)
     : vm_(&vm), table_(table), pids_(pids), atoms_(atoms), registered_(names) {
-    const auto field = [&](std::string_view name) { return names.field("Port", name); };
-    id_ = field("common.id");
-    state_ = field("state");
-    name_ = field("name");
-    driver_ = field("drv_ptr");
-    connected_ = field("connected");
-    registered_as_ = field("common.reg");
-    in_ = field("bytes_in");
-    out_ = field("bytes_out");
-    queued_ = field("ioq.size");
-    os_pid_ = field("os_pid");
-    task_flags_ = field("sched.flags");
-    driver_name_ = names.field("ErtsDriver", "name");
-    port_tag_ = names.constant("port_tag");
-    is_connected_ = names.constant("port_state_connected");
-    is_distribution_ = names.constant("port_state_distribution");
-    is_closing_ = names.constant("port_state_closing") | names.constant("port_state_exiting");
-    is_busy_ = names.constant("port_task_busy");
-    driver_data_ = names.field_if_any("Port", "drv_data");
-    bytes_ = names.bytes("Port");
+    id_ = names.field(runtime::Port::common_id);
+    state_ = names.field(runtime::Port::state);
+    name_ = names.field(runtime::Port::name);
+    driver_ = names.field(runtime::Port::drv_ptr);
+    connected_ = names.field(runtime::Port::connected);
+    registered_as_ = names.field(runtime::Port::common_reg);
+    in_ = names.field(runtime::Port::bytes_in);
+    out_ = names.field(runtime::Port::bytes_out);
+    queued_ = names.field(runtime::Port::ioq_size);
+    os_pid_ = names.field(runtime::Port::os_pid);
+    task_flags_ = names.field(runtime::Port::sched_flags);
+    driver_name_ = names.field(runtime::ErtsDriver::name);
+    port_tag_ = names.constant(runtime::constant::port_tag);
+    is_connected_ = names.constant(runtime::constant::port_state_connected);
+    is_distribution_ = names.constant(runtime::constant::port_state_distribution);
+    is_closing_ = names.constant(runtime::constant::port_state_closing) |
+                  names.constant(runtime::constant::port_state_exiting);
+    is_busy_ = names.constant(runtime::constant::port_task_busy);
+    driver_data_ = names.field_if_any(runtime::Port::drv_data);
+    bytes_ = names.bytes(runtime::Port::kName);
 }
 
 Result<PortReader> PortReader::open(Vm& vm) {
     ASSIGN_OR_RETURN(const auto table, IdTable::ports(vm));
     ASSIGN_OR_RETURN(const auto pids, PidWords::of(vm));
     ASSIGN_OR_RETURN(const auto atoms, AtomWords::resolve(vm.layout()));
-    ASSIGN_OR_RETURN(const auto scheme, vm.layout().constant("term_scheme"));
+    ASSIGN_OR_RETURN(const auto scheme, vm.layout().constant(runtime::constant::term_scheme));
     LayoutNames names(vm.layout());
     PortReader reader(vm, table, pids, atoms, names);
     RETURN_IF_ERROR(names.outcome());

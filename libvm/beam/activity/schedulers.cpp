@@ -1,5 +1,6 @@
 #include <libdump/base/return_if_error.h>
 #include <libvm/beam/activity/schedulers.h>
+#include <libvm/beam/layout/runtime_names.h>
 #include <libvm/beam/tables/id_table.h>
 #include <libvm/beam/vm/steady_read.h>
 
@@ -59,40 +60,36 @@ struct SchedulerReader::Lengths {
 
 SchedulerReader::SchedulerReader(Vm& vm, PidWords pids, LayoutNames& names)
     : vm_(&vm), pids_(pids) {
-    const auto of_scheduler = [&](std::string_view name) {
-        return names.field("ErtsSchedulerData", name);
-    };
-    const auto of_queue = [&](std::string_view name) { return names.field("ErtsRunQueue", name); };
-    type_ = of_scheduler("type");
-    number_ = of_scheduler("no");
-    dirty_number_ = of_scheduler("dirty_no");
-    sleep_ = of_scheduler("ssi");
-    process_ = of_scheduler("current_process");
-    port_ = of_scheduler("current_port");
-    queue_ = of_scheduler("run_queue");
+    type_ = names.field(runtime::ErtsSchedulerData::type);
+    number_ = names.field(runtime::ErtsSchedulerData::no);
+    dirty_number_ = names.field(runtime::ErtsSchedulerData::dirty_no);
+    sleep_ = names.field(runtime::ErtsSchedulerData::ssi);
+    process_ = names.field(runtime::ErtsSchedulerData::current_process);
+    port_ = names.field(runtime::ErtsSchedulerData::current_port);
+    queue_ = names.field(runtime::ErtsSchedulerData::run_queue);
     scheduler_end_ = end_of({type_, number_, dirty_number_, sleep_, process_, port_, queue_});
-    stride_ = names.bytes("ErtsAlignedSchedulerData");
-    sleep_flags_ = names.field("ErtsSchedulerSleep", "flags");
-    process_id_ = names.field("Process", "common.id");
-    port_id_ = names.field("Port", "common.id");
-    index_ = of_queue("ix");
-    owner_ = of_queue("scheduler");
-    length_ = of_queue("len");
-    by_priority_ = of_queue("procs.prio_info");
-    ports_ = of_queue("ports.info");
-    queue_bytes_ = names.bytes("ErtsRunQueue");
-    info_length_ = names.field("ErtsRunQueueInfo", "len");
-    info_bytes_ = names.bytes("ErtsRunQueueInfo");
-    sleeping_ = names.constant("scheduler_sleep_sleeping");
-    waiting_ = names.constant("scheduler_sleep_waiting");
-    suspended_ = names.constant("scheduler_sleep_suspended");
-    port_tag_ = names.constant("port_tag");
+    stride_ = names.bytes(runtime::ErtsAlignedSchedulerData::kName);
+    sleep_flags_ = names.field(runtime::ErtsSchedulerSleep::flags);
+    process_id_ = names.field(runtime::Process::common_id);
+    port_id_ = names.field(runtime::Port::common_id);
+    index_ = names.field(runtime::ErtsRunQueue::ix);
+    owner_ = names.field(runtime::ErtsRunQueue::scheduler);
+    length_ = names.field(runtime::ErtsRunQueue::len);
+    by_priority_ = names.field(runtime::ErtsRunQueue::procs_prio_info);
+    ports_ = names.field(runtime::ErtsRunQueue::ports_info);
+    queue_bytes_ = names.bytes(runtime::ErtsRunQueue::kName);
+    info_length_ = names.field(runtime::ErtsRunQueueInfo::len);
+    info_bytes_ = names.bytes(runtime::ErtsRunQueueInfo::kName);
+    sleeping_ = names.constant(runtime::constant::scheduler_sleep_sleeping);
+    waiting_ = names.constant(runtime::constant::scheduler_sleep_waiting);
+    suspended_ = names.constant(runtime::constant::scheduler_sleep_suspended);
+    port_tag_ = names.constant(runtime::constant::port_tag);
 }
 
 Result<SchedulerReader> SchedulerReader::open(Vm& vm) {
     ASSIGN_OR_RETURN(const auto pids, PidWords::of(vm));
     ASSIGN_OR_RETURN(const auto ports, IdTable::ports(vm));
-    ASSIGN_OR_RETURN(const auto scheme, vm.layout().constant("term_scheme"));
+    ASSIGN_OR_RETURN(const auto scheme, vm.layout().constant(runtime::constant::term_scheme));
     LayoutNames names(vm.layout());
     SchedulerReader reader(vm, pids, names);
     RETURN_IF_ERROR(names.outcome());

@@ -1,5 +1,6 @@
 #include <libdump/base/return_if_error.h>
 #include <libvm/beam/activity/timers.h>
+#include <libvm/beam/layout/runtime_names.h>
 #include <libvm/beam/layout/term_bits.h>
 #include <libvm/beam/vm/steady_read.h>
 
@@ -36,45 +37,45 @@ Error implausible(std::string text) {
 
 TimerDecoder::TimerDecoder(Vm& vm, PidWords pids, AtomWords atoms, LayoutNames& names)
     : vm_(&vm), pids_(pids), atoms_(atoms) {
-    in_wheel_ = names.field("ErtsTWTimer", "tw_tmr");
-    const auto of_slot = [&](std::string_view name) {
-        auto field = names.field("ErtsTWheelTimer", name);
+    in_wheel_ = names.field(runtime::ErtsTWTimer::tw_tmr);
+    const auto of_slot = [&](FieldName name) {
+        auto field = names.field(name);
         field.offset += in_wheel_.offset;
         return field;
     };
-    slot_next_ = of_slot("next");
-    slot_prev_ = of_slot("prev");
-    slot_timeout_ = of_slot("timeout_pos");
-    slot_arg_ = of_slot("arg");
-    slot_ = of_slot("slot");
-    flags_ = names.field("ErtsTmrHead", "roflgs");
-    receiver_ = names.field("ErtsTmrHead", "receiver");
-    const auto of_tree = [&](std::string_view name) { return names.field("ErtsHLTimer", name); };
-    timeout_ = of_tree("timeout");
-    parent_ = of_tree("tree.parent");
-    right_ = of_tree("tree.right");
-    left_ = of_tree("tree.left");
-    prev_ = of_tree("tree.list_prev");
-    next_ = of_tree("tree.list_next");
-    same_time_ = of_tree("tree.same_time");
-    state_ = names.field("ErtsBifTimer", "btm.state");
-    reference_ = names.field("ErtsBifTimer", "btm.refn");
-    message_ = names.field("ErtsBifTimer", "btm.message");
-    fragment_ = names.field("ErtsBifTimer", "btm.bp");
-    message_timer_bytes_ = names.bytes("ErtsBifTimer");
-    timer_bytes_ = std::max(names.bytes("ErtsTWTimer"), names.bytes("ErtsHLTimer"));
-    fragment_words_ = names.field("ErlHeapFragment", "used_size");
-    process_id_ = names.field("Process", "common.id");
-    port_id_ = names.field("Port", "common.id");
-    owner_timer_ = names.field("TimerOwner", "common.timer");
-    port_tag_ = names.constant("port_tag");
+    slot_next_ = of_slot(runtime::ErtsTWheelTimer::next);
+    slot_prev_ = of_slot(runtime::ErtsTWheelTimer::prev);
+    slot_timeout_ = of_slot(runtime::ErtsTWheelTimer::timeout_pos);
+    slot_arg_ = of_slot(runtime::ErtsTWheelTimer::arg);
+    slot_ = of_slot(runtime::ErtsTWheelTimer::slot);
+    flags_ = names.field(runtime::ErtsTmrHead::roflgs);
+    receiver_ = names.field(runtime::ErtsTmrHead::receiver);
+    timeout_ = names.field(runtime::ErtsHLTimer::timeout);
+    parent_ = names.field(runtime::ErtsHLTimer::tree_parent);
+    right_ = names.field(runtime::ErtsHLTimer::tree_right);
+    left_ = names.field(runtime::ErtsHLTimer::tree_left);
+    prev_ = names.field(runtime::ErtsHLTimer::tree_list_prev);
+    next_ = names.field(runtime::ErtsHLTimer::tree_list_next);
+    same_time_ = names.field(runtime::ErtsHLTimer::tree_same_time);
+    state_ = names.field(runtime::ErtsBifTimer::btm_state);
+    reference_ = names.field(runtime::ErtsBifTimer::btm_refn);
+    message_ = names.field(runtime::ErtsBifTimer::btm_message);
+    fragment_ = names.field(runtime::ErtsBifTimer::btm_bp);
+    message_timer_bytes_ = names.bytes(runtime::ErtsBifTimer::kName);
+    timer_bytes_ = std::max(names.bytes(runtime::ErtsTWTimer::kName),
+                            names.bytes(runtime::ErtsHLTimer::kName));
+    fragment_words_ = names.field(runtime::ErlHeapFragment::used_size);
+    process_id_ = names.field(runtime::Process::common_id);
+    port_id_ = names.field(runtime::Port::common_id);
+    owner_timer_ = names.field(runtime::TimerOwner::common_timer);
+    port_tag_ = names.constant(runtime::constant::port_tag);
 }
 
 Result<TimerDecoder> TimerDecoder::open(Vm& vm, bool moving) {
     ASSIGN_OR_RETURN(const auto pids, PidWords::of(vm));
     ASSIGN_OR_RETURN(const auto atoms, AtomWords::resolve(vm.layout()));
     ASSIGN_OR_RETURN(const auto ports, IdTable::ports(vm));
-    ASSIGN_OR_RETURN(const auto scheme, vm.layout().constant("term_scheme"));
+    ASSIGN_OR_RETURN(const auto scheme, vm.layout().constant(runtime::constant::term_scheme));
     LayoutNames names(vm.layout());
     TimerDecoder reader(vm, pids, atoms, names);
     RETURN_IF_ERROR(names.outcome());
@@ -252,14 +253,14 @@ struct TimerReader::Ring {
 
 TimerReader::TimerReader(Vm& vm, TimerDecoder decoder, LayoutNames& names, bool moving)
     : vm_(&vm), moving_(moving), decoder_(decoder) {
-    wheel_ = names.field("ErtsSchedulerData", "timer_wheel");
-    service_ = names.field("ErtsSchedulerData", "timer_service");
-    stride_ = names.bytes("ErtsAlignedSchedulerData");
-    slots_ = names.field("ErtsTimerWheel", "slots");
-    first_slot_ = names.field("ErtsTimerWheel", "w");
-    position_ = names.field("ErtsTimerWheel", "pos");
-    counted_ = names.field("ErtsTimerWheel", "nto");
-    tree_ = names.field("ErtsHLTimerService", "time_tree");
+    wheel_ = names.field(runtime::ErtsSchedulerData::timer_wheel);
+    service_ = names.field(runtime::ErtsSchedulerData::timer_service);
+    stride_ = names.bytes(runtime::ErtsAlignedSchedulerData::kName);
+    slots_ = names.field(runtime::ErtsTimerWheel::slots);
+    first_slot_ = names.field(runtime::ErtsTimerWheel::w);
+    position_ = names.field(runtime::ErtsTimerWheel::pos);
+    counted_ = names.field(runtime::ErtsTimerWheel::nto);
+    tree_ = names.field(runtime::ErtsHLTimerService::time_tree);
 }
 
 Result<TimerReader> TimerReader::open(Vm& vm, bool moving) {

@@ -1,6 +1,7 @@
 #include <libdump/base/return_if_error.h>
 #include <libvm/beam/allocators/allocators.h>
 #include <libvm/beam/allocators/blocks.h>
+#include <libvm/beam/layout/runtime_names.h>
 
 #include <fmt/format.h>
 
@@ -196,8 +197,8 @@ Result<FreeBlocks> FreeBlockReader::read(CarrierPlace& carrier) {
 Result<HeapBlocks> HeapBlocks::find(Vm& vm) {
     LayoutNames names(vm.layout());
     const CarrierFields fields(names);
-    const std::array allocators = {names.constant("allocator_heap"),
-                                   names.constant("allocator_temporary")};
+    const std::array allocators = {names.constant(runtime::constant::allocator_heap),
+                                   names.constant(runtime::constant::allocator_temporary)};
     RETURN_IF_ERROR(names.outcome());
     ASSIGN_OR_RETURN(auto reader, AllocatorReader::open(vm));
     ASSIGN_OR_RETURN(const auto places, reader.places());

@@ -1,5 +1,6 @@
 #include <libdump/base/return_if_error.h>
 #include <libvm/beam/allocators/memory_amounts.h>
+#include <libvm/beam/layout/runtime_names.h>
 #include <libvm/beam/layout/structs.h>
 
 #include <fmt/format.h>
@@ -32,16 +33,16 @@ class AreaReader {
         : vm_(vm),
           hash_(names),
           table_(names),
-          module_bytes_(names.bytes("Module")),
-          entry_bytes_(names.bytes("ExportEntry")),
-          export_bytes_(names.bytes("Export")),
-          fun_bytes_(names.bytes("ErlFunEntry")),
-          staged_funs_(names.has_structure("FunTableEntry")),
-          fun_entry_bytes_(staged_funs_ ? names.bytes("FunTableEntry") : 0),
-          process_slots_(names.field("ErtsPTab", "max")),
-          range_modules_(names.field("CodeRanges", "modules")),
-          range_allocated_(names.field("CodeRanges", "allocated")),
-          ranges_bytes_(names.bytes("CodeRanges")) {}
+          module_bytes_(names.bytes(runtime::Module::kName)),
+          entry_bytes_(names.bytes(runtime::ExportEntry::kName)),
+          export_bytes_(names.bytes(runtime::Export::kName)),
+          fun_bytes_(names.bytes(runtime::ErlFunEntry::kName)),
+          staged_funs_(names.has_structure(runtime::FunTableEntry::kName)),
+          fun_entry_bytes_(staged_funs_ ? names.bytes(runtime::FunTableEntry::kName) : 0),
+          process_slots_(names.field(runtime::ErtsPTab::max)),
+          range_modules_(names.field(runtime::CodeRanges::modules)),
+          range_allocated_(names.field(runtime::CodeRanges::allocated)),
+          ranges_bytes_(names.bytes(runtime::CodeRanges::kName)) {}
 
     Result<std::uint64_t> atom_table() {
         ASSIGN_OR_RETURN(const auto size, index_table(vm_.tables().atoms));
@@ -270,11 +271,11 @@ MemoryAmounts memory_categories(const Layout& layout,
                                 std::span<const records::AllocatorInstance> allocators,
                                 const MemoryAmounts& areas) {
     LayoutNames names(layout);
-    const auto temporary = names.constant("allocator_temporary");
-    const auto heap = names.constant("allocator_heap");
-    const auto ets = names.constant("allocator_ets");
-    const auto binary = names.constant("allocator_binary");
-    const auto test = names.constant("allocator_test");
+    const auto temporary = names.constant(runtime::constant::allocator_temporary);
+    const auto heap = names.constant(runtime::constant::allocator_heap);
+    const auto ets = names.constant(runtime::constant::allocator_ets);
+    const auto binary = names.constant(runtime::constant::allocator_binary);
+    const auto test = names.constant(runtime::constant::allocator_test);
     if (!names.outcome()) {
         return {};
     }
@@ -315,8 +316,8 @@ MemoryAmounts memory_categories(const Layout& layout,
     const auto code = sum_of(areas, {"module_table", "export_table", "export_list", "fun_table",
                                      "module_refs", "loaded_code"});
     // From OTP 29 on the fun table's entries count too (erts_fun_entries_sz()).
-    const auto funs = layout.structure("FunTableEntry") ? sum_of(areas, {"fun_list"})
-                                                        : std::optional<std::uint64_t>(0);
+    const auto funs = layout.has(runtime::FunTableEntry::kName) ? sum_of(areas, {"fun_list"})
+                                                                : std::optional<std::uint64_t>(0);
     put("code", plus(code, funs));
     return categories;
 }

@@ -1,5 +1,6 @@
 #include <libdump/base/return_if_error.h>
 #include <libvm/beam/checks/process_check.h>
+#include <libvm/beam/layout/runtime_names.h>
 #include <libvm/beam/layout/term_bits.h>
 
 #include <fmt/format.h>
@@ -25,31 +26,31 @@ Result<ProcessCheck> ProcessCheck::open(Vm& vm, CodeLookup& code) {
     ASSIGN_OR_RETURN(auto pids, PidWords::of(vm));
     LayoutNames names(vm.layout());
     ProcessCheck check(vm, code, atoms, pids, names);
-    const auto process = [&](std::string_view name) { return names.field("Process", name); };
-    check.reg_ = process("common.reg");
-    check.initial_ = process("u.initial");
-    check.arg_reg_ = process("arg_reg");
-    check.def_arg_reg_ = process("def_arg_reg");
-    check.high_water_ = process("high_water");
-    check.old_htop_ = process("old_htop");
-    check.reds_ = process("reds");
-    check.rcount_ = process("rcount");
-    check.queue_length_ = names.field({{"Process", "sig_qs.len"}, {"Process", "sig_qs.mq_len"}});
+    check.reg_ = names.field(runtime::Process::common_reg);
+    check.initial_ = names.field(runtime::Process::u_initial);
+    check.arg_reg_ = names.field(runtime::Process::arg_reg);
+    check.def_arg_reg_ = names.field(runtime::Process::def_arg_reg);
+    check.high_water_ = names.field(runtime::Process::high_water);
+    check.old_htop_ = names.field(runtime::Process::old_htop);
+    check.reds_ = names.field(runtime::Process::reds);
+    check.rcount_ = names.field(runtime::Process::rcount);
+    check.queue_length_ =
+        names.field({runtime::Process::sig_qs_len, runtime::Process::sig_qs_mq_len});
     check.outer_length_ =
-        names.field({{"Process", "sig_inq.len"}, {"Process", "sig_inq.mlenoffs"}});
-    check.catches_ = process("catches");
-    check.gen_gcs_ = process("gen_gcs");
-    check.max_gen_gcs_ = process("max_gen_gcs");
-    check.flags_ = process("flags");
-    check.state_ = process("state");
-    check.mbuf_ = process("mbuf");
-    check.mbuf_size_ = process("mbuf_sz");
-    check.min_heap_ = process("min_heap_size");
-    check.min_vheap_ = process("min_vheap_size");
-    check.off_heap_ = process("off_heap.first");
-    check.psd_ = process("psd");
-    check.dictionary_ = process("dictionary");
-    check.nil_ = names.constant("nil");
+        names.field({runtime::Process::sig_inq_len, runtime::Process::sig_inq_mlenoffs});
+    check.catches_ = names.field(runtime::Process::catches);
+    check.gen_gcs_ = names.field(runtime::Process::gen_gcs);
+    check.max_gen_gcs_ = names.field(runtime::Process::max_gen_gcs);
+    check.flags_ = names.field(runtime::Process::flags);
+    check.state_ = names.field(runtime::Process::state);
+    check.mbuf_ = names.field(runtime::Process::mbuf);
+    check.mbuf_size_ = names.field(runtime::Process::mbuf_sz);
+    check.min_heap_ = names.field(runtime::Process::min_heap_size);
+    check.min_vheap_ = names.field(runtime::Process::min_vheap_size);
+    check.off_heap_ = names.field(runtime::Process::off_heap_first);
+    check.psd_ = names.field(runtime::Process::psd);
+    check.dictionary_ = names.field(runtime::Process::dictionary);
+    check.nil_ = names.constant(runtime::constant::nil);
     RETURN_IF_ERROR(names.outcome());
     return check;
 }

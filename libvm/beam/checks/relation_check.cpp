@@ -1,5 +1,6 @@
 #include <libdump/base/return_if_error.h>
 #include <libvm/beam/checks/relation_check.h>
+#include <libvm/beam/layout/runtime_names.h>
 #include <libvm/beam/layout/term_bits.h>
 
 #include <fmt/format.h>
@@ -21,14 +22,15 @@ constexpr std::uint64_t kColour = 1;
 
 void RelationCheck::resolve(LayoutNames& names) {
     type_ = RelationType::resolve(names);
-    heap_ref_ = names.field("ErtsMonitorDataHeap", "ref_heap");
-    monitor_process_ = names.constant("monitor_process");
-    last_monitor_ = names.constant("monitor_alias");
-    first_link_ = names.constant("link_process");
-    last_link_ = names.constant({"link_dist_port", "link_dist_process"});
-    port_tag_ = names.constant("port_tag");
-    atom_tag_ = names.constant("atom_tag");
-    reference_tag_ = names.constant("reference_subtag");
+    heap_ref_ = names.field(runtime::ErtsMonitorDataHeap::ref_heap);
+    monitor_process_ = names.constant(runtime::constant::monitor_process);
+    last_monitor_ = names.constant(runtime::constant::monitor_alias);
+    first_link_ = names.constant(runtime::constant::link_process);
+    last_link_ =
+        names.constant({runtime::constant::link_dist_port, runtime::constant::link_dist_process});
+    port_tag_ = names.constant(runtime::constant::port_tag);
+    atom_tag_ = names.constant(runtime::constant::atom_tag);
+    reference_tag_ = names.constant(runtime::constant::reference_subtag);
 }
 
 Result<RelationCheck> RelationCheck::open(Vm& vm) {

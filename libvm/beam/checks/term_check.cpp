@@ -1,5 +1,6 @@
 #include <libdump/base/return_if_error.h>
 #include <libvm/beam/checks/term_check.h>
+#include <libvm/beam/layout/runtime_names.h>
 #include <libvm/beam/layout/term_bits.h>
 
 #include <fmt/format.h>
@@ -30,17 +31,18 @@ namespace {
 /// Whether layout and scheme agree about headers.
 Result<void> check_subtags(const Layout& layout, const TagScheme& scheme) {
     struct Subtag {
-        std::string_view name;
+        ConstantName name;
         BoxedKind kind;
     };
-    constexpr std::array kSubtags = {Subtag{"reference_subtag", BoxedKind::kReference},
-                                     Subtag{"external_pid_subtag", BoxedKind::kExternalPid},
-                                     Subtag{"external_ref_subtag", BoxedKind::kExternalReference},
-                                     Subtag{"refc_binary_subtag", BoxedKind::kRefcBinary},
-                                     Subtag{"bin_ref_subtag", BoxedKind::kRefcBinary},
-                                     Subtag{"fun_ref_subtag", BoxedKind::kFunRef},
-                                     Subtag{"heap_bits_subtag", BoxedKind::kHeapBinary},
-                                     Subtag{"sub_bits_subtag", BoxedKind::kSubBits}};
+    constexpr std::array kSubtags = {
+        Subtag{runtime::constant::reference_subtag, BoxedKind::kReference},
+        Subtag{runtime::constant::external_pid_subtag, BoxedKind::kExternalPid},
+        Subtag{runtime::constant::external_ref_subtag, BoxedKind::kExternalReference},
+        Subtag{runtime::constant::refc_binary_subtag, BoxedKind::kRefcBinary},
+        Subtag{runtime::constant::bin_ref_subtag, BoxedKind::kRefcBinary},
+        Subtag{runtime::constant::fun_ref_subtag, BoxedKind::kFunRef},
+        Subtag{runtime::constant::heap_bits_subtag, BoxedKind::kHeapBinary},
+        Subtag{runtime::constant::sub_bits_subtag, BoxedKind::kSubBits}};
     std::array<bool, kSubtags.size()> said{};
     for (std::size_t index = 0; index < kSubtags.size(); ++index) {
         const auto& [name, kind] = kSubtags.at(index);
@@ -48,12 +50,12 @@ Result<void> check_subtags(const Layout& layout, const TagScheme& scheme) {
         said.at(index) = value.has_value();
         if (value && boxed_kind(scheme, *value) != kind) {
             return fail(ErrorCode::kImplausible,
-                        fmt::format("expected {} of term scheme {}, found {}", name,
+                        fmt::format("expected {} of term scheme {}, found {}", name.text,
                                     static_cast<unsigned>(scheme.id), *value));
         }
     }
     LayoutNames names(layout);
-    const auto binary = names.field({{"BinRef", "val"}, {"ProcBin", "val"}});
+    const auto binary = names.field({runtime::BinRef::val, runtime::ProcBin::val});
     RETURN_IF_ERROR(names.outcome());
     if (scheme.heap_binary_in_bits != said.back() ||
         binary.offset != scheme.refc_binary * sizeof(std::uint64_t)) {
@@ -73,7 +75,7 @@ Result<void> check_subtags(const Layout& layout, const TagScheme& scheme) {
 }  // namespace
 
 Result<TermCheck> TermCheck::open(Vm& vm) {
-    auto id = vm.layout().constant("term_scheme");
+    auto id = vm.layout().constant(runtime::constant::term_scheme);
     ASSIGN_OR_RETURN(auto scheme, id ? scheme_of(static_cast<format::TermScheme>(*id))
                                      : Result<TagScheme>(std::unexpected(id.error())));
     RETURN_IF_ERROR(check_subtags(vm.layout(), scheme));

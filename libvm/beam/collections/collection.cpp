@@ -1,5 +1,6 @@
 #include <libdump/base/return_if_error.h>
 #include <libvm/beam/collections/collection.h>
+#include <libvm/beam/layout/runtime_names.h>
 #include <libvm/beam/layout/term_bits.h>
 
 #include <fmt/format.h>
@@ -46,19 +47,19 @@ std::unexpected<Error> elsewhere(std::string_view why) {
 }  // namespace
 
 CollectionFields::CollectionFields(LayoutNames& names)
-    : heap(names.field("Process", "heap")),
-      htop(names.field("Process", "htop")),
-      hend(names.field("Process", "hend")),
-      stop(names.field("Process", "stop")),
-      high_water(names.field("Process", "high_water")),
-      heap_sz(names.field("Process", "heap_sz")),
-      abandoned_heap(names.field("Process", "abandoned_heap")),
-      old_heap(names.field("Process", "old_heap")),
-      old_htop(names.field("Process", "old_htop")),
-      old_hend(names.field("Process", "old_hend")),
-      state(names.field("Process", "state")),
-      flags(names.field("Process", "flags")),
-      bytes(names.bytes("Process")) {}
+    : heap(names.field(runtime::Process::heap)),
+      htop(names.field(runtime::Process::htop)),
+      hend(names.field(runtime::Process::hend)),
+      stop(names.field(runtime::Process::stop)),
+      high_water(names.field(runtime::Process::high_water)),
+      heap_sz(names.field(runtime::Process::heap_sz)),
+      abandoned_heap(names.field(runtime::Process::abandoned_heap)),
+      old_heap(names.field(runtime::Process::old_heap)),
+      old_htop(names.field(runtime::Process::old_htop)),
+      old_hend(names.field(runtime::Process::old_hend)),
+      state(names.field(runtime::Process::state)),
+      flags(names.field(runtime::Process::flags)),
+      bytes(names.bytes(runtime::Process::kName)) {}
 
 Span CollectionFields::abandoned(const StructView& structure) const {
     const auto begin = structure.get(abandoned_heap);
@@ -129,8 +130,8 @@ Result<CollectionReader> CollectionReader::open(Vm& vm) {
     ASSIGN_OR_RETURN(auto fragments, CollectedFragments::open(vm));
     LayoutNames names(vm.layout());
     CollectionReader reader(vm, std::move(fragments), names);
-    reader.running_sys_ = names.constant("state_running_sys");
-    reader.dirty_running_sys_ = names.constant("state_dirty_running_sys");
+    reader.running_sys_ = names.constant(runtime::constant::state_running_sys);
+    reader.dirty_running_sys_ = names.constant(runtime::constant::state_dirty_running_sys);
     RETURN_IF_ERROR(names.outcome());
     return reader;
 }
@@ -332,7 +333,7 @@ Result<CollectionSpaces> CollectionReader::moving(const StructView& structure,
 }
 
 Result<TagScheme> term_scheme_of(Vm& vm) {
-    ASSIGN_OR_RETURN(const auto id, vm.layout().constant("term_scheme"));
+    ASSIGN_OR_RETURN(const auto id, vm.layout().constant(runtime::constant::term_scheme));
     return scheme_of(static_cast<format::TermScheme>(id));
 }
 

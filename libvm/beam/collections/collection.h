@@ -2,6 +2,7 @@
 
 #include <libdump/term/term_scheme.h>
 #include <libvm/beam/allocators/blocks.h>
+#include <libvm/beam/layout/runtime_names.h>
 #include <libvm/beam/processes/messages.h>
 #include <libvm/beam/processes/process.h>
 
@@ -56,8 +57,8 @@ class CollectedFragments {
     CollectedFragments(FragmentReader fragments, MessageWalker messages, LayoutNames& names)
         : fragments_(fragments),
           messages_(std::move(messages)),
-          own_(names.field("Process", "mbuf")),
-          received_(names.field("Process", "msg_frag")) {}
+          own_(names.field(runtime::Process::mbuf)),
+          received_(names.field(runtime::Process::msg_frag)) {}
 
     FragmentReader fragments_;
     MessageWalker messages_;

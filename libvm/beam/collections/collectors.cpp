@@ -1,6 +1,7 @@
 #include <libdump/base/return_if_error.h>
 #include <libvm/beam/collections/collection.h>
 #include <libvm/beam/collections/collectors.h>
+#include <libvm/beam/layout/runtime_names.h>
 #include <libvm/beam/layout/term_bits.h>
 
 #include <algorithm>
@@ -26,12 +27,12 @@ Result<Collectors> Collectors::open(Vm& vm) {
     LayoutNames names(vm.layout());
     Collectors collectors(vm, std::move(fragments), scheme, names);
     // An inferred layout may lack them.
-    const auto current = names.field_if_any("ErtsSchedulerData", "current_process");
-    if (current && names.has_structure("ErtsAlignedSchedulerData")) {
-        collectors.schedulers_ = {*current, names.bytes("ErtsAlignedSchedulerData")};
+    const auto current = names.field_if_any(runtime::ErtsSchedulerData::current_process);
+    if (current && names.has_structure(runtime::ErtsAlignedSchedulerData::kName)) {
+        collectors.schedulers_ = {*current, names.bytes(runtime::ErtsAlignedSchedulerData::kName)};
     }
-    collectors.gc_ = names.constant("state_gc");
-    collectors.running_ = names.constant("state_running");
+    collectors.gc_ = names.constant(runtime::constant::state_gc);
+    collectors.running_ = names.constant(runtime::constant::state_running);
     RETURN_IF_ERROR(names.outcome());
     return collectors;
 }

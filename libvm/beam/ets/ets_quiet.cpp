@@ -1,5 +1,6 @@
 #include <libdump/base/return_if_error.h>
 #include <libvm/beam/ets/ets_quiet.h>
+#include <libvm/beam/layout/runtime_names.h>
 
 namespace beamdump::beam {
 
@@ -9,13 +10,13 @@ Result<EtsOneScheduler> EtsOneScheduler::open(Vm& vm) {
     ASSIGN_OR_RETURN(auto proof, ProcessProof::open(vm.layout(), vm.target().memory()));
     EtsOneScheduler one(vm, pids, processes, std::move(proof));
     LayoutNames names(vm.layout());
-    one.current_ = names.field("EtsScheduler", "current_process");
-    one.id_ = names.field("Process", "common.id");
-    one.queue_ = names.field("EtsScheduler", "run_queue");
-    one.switches_ = names.field("EtsRunQueue", "context_switches");
-    one.sleep_ = names.field("ErtsSchedulerData", "ssi");
-    one.sleep_flags_ = names.field("ErtsSchedulerSleep", "flags");
-    one.waiting_ = names.constant("scheduler_sleep_waiting");
+    one.current_ = names.field(runtime::EtsScheduler::current_process);
+    one.id_ = names.field(runtime::Process::common_id);
+    one.queue_ = names.field(runtime::EtsScheduler::run_queue);
+    one.switches_ = names.field(runtime::EtsRunQueue::context_switches);
+    one.sleep_ = names.field(runtime::ErtsSchedulerData::ssi);
+    one.sleep_flags_ = names.field(runtime::ErtsSchedulerSleep::flags);
+    one.waiting_ = names.constant(runtime::constant::scheduler_sleep_waiting);
     RETURN_IF_ERROR(names.outcome());
     return one;
 }

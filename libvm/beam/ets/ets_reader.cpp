@@ -1,5 +1,6 @@
 #include <libdump/base/return_if_error.h>
 #include <libvm/beam/ets/ets_reader.h>
+#include <libvm/beam/layout/runtime_names.h>
 
 #include <fmt/format.h>
 
@@ -61,10 +62,10 @@ std::unexpected<Error> no_table(Address address, std::string_view why) {
 Result<EtsCounters> EtsCounters::open(Vm& vm, std::optional<std::uint32_t> processors) {
     LayoutNames names(vm.layout());
     EtsCounters counters(vm, names);
-    counters.block_ = names.field("DecentralizedCounters", "block_start");
-    counters.status_ = names.field("DecentralizedCounters", "snapshot_status");
-    counters.first_line_ = names.field("DecentralizedCounters", "array");
-    counters.line_bytes_ = names.bytes("DecentralizedCounterSlot");
+    counters.block_ = names.field(runtime::DecentralizedCounters::block_start);
+    counters.status_ = names.field(runtime::DecentralizedCounters::snapshot_status);
+    counters.first_line_ = names.field(runtime::DecentralizedCounters::array);
+    counters.line_bytes_ = names.bytes(runtime::DecentralizedCounterSlot::kName);
     RETURN_IF_ERROR(names.outcome());
     // erl_cpu_topology.c (erts_early_init_cpu_topology), erl_flxctr.c (erts_flxctr_setup).
     const auto schedulers = vm.facts().schedulers;
@@ -124,9 +125,9 @@ Result<EtsReader> EtsReader::open(Vm& vm, std::optional<std::uint32_t> processor
     ASSIGN_OR_RETURN(auto atoms, AtomWords::resolve(vm.layout()));
     LayoutNames names(vm.layout());
     EtsReader reader(vm, names, std::move(counters), pids, atoms);
-    reader.count_ = names.field("EtsScheduler", "tables.count");
-    reader.list_ = names.field("EtsScheduler", "tables.clist");
-    reader.stride_ = names.bytes("ErtsAlignedSchedulerData");
+    reader.count_ = names.field(runtime::EtsScheduler::tables_count);
+    reader.list_ = names.field(runtime::EtsScheduler::tables_clist);
+    reader.stride_ = names.bytes(runtime::ErtsAlignedSchedulerData::kName);
     RETURN_IF_ERROR(names.outcome());
     return reader;
 }

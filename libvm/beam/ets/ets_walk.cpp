@@ -2,6 +2,7 @@
 #include <libvm/beam/ets/ets_hash_walk.h>
 #include <libvm/beam/ets/ets_tree_walk.h>
 #include <libvm/beam/ets/ets_walk.h>
+#include <libvm/beam/layout/runtime_names.h>
 #include <libvm/beam/layout/term_bits.h>
 
 #include <algorithm>
@@ -18,39 +19,39 @@ constexpr std::uint32_t kArityShift = 6;
 }  // namespace
 
 EtsRowFields::EtsRowFields(LayoutNames& names) {
-    off_heap = names.field("DbRow", "first_oh");
-    size = names.field("DbRow", "size");
-    tuple = names.field("DbRow", "tpl");
-    hash_next = names.field("DbHashRow", "next");
-    hash_row = names.field("DbHashRow", "dbterm");
+    off_heap = names.field(runtime::DbRow::first_oh);
+    size = names.field(runtime::DbRow::size);
+    tuple = names.field(runtime::DbRow::tpl);
+    hash_next = names.field(runtime::DbHashRow::next);
+    hash_row = names.field(runtime::DbHashRow::dbterm);
     // Two words of four bytes up to OTP 28; one of eight, whose highest bit is the mark, from 29
     // on.
-    const auto hash = names.field_if_any("DbHashRow", "hvalue");
-    const auto mark = names.field_if_any("DbHashRow", "pseudo_deleted");
+    const auto hash = names.field_if_any(runtime::DbHashRow::hvalue);
+    const auto mark = names.field_if_any(runtime::DbHashRow::pseudo_deleted);
     hash_mark = {hash_next.offset + hash_next.bytes, kEtsWord};
     pseudo_deleted = hash && mark ? ~std::uint64_t{0} << 32U : std::uint64_t{1} << 63U;
     hash_mask = ~pseudo_deleted;
-    tree_left = names.field("DbTreeRow", "left");
-    tree_right = names.field("DbTreeRow", "right");
-    tree_row = names.field("DbTreeRow", "dbterm");
-    active = names.field("DbHash", "nactive");
-    size_mask = names.field("DbHash", "szm");
-    segments = names.field("DbHash", "segtab");
-    locks = names.field("DbHash", "locks");
-    locks_count = names.field("DbHash", "nlocks");
-    tree_root = names.field("DbTree", "root");
-    ca_root = names.field("DbCATree", "root");
-    hash_bytes = names.bytes("DbHash");
-    lock_bytes = names.bytes("DbHashLockSlot");
-    const auto flags = names.field("DbRwLock", "flags");
-    slot_lock = {names.field("DbHashLockSlot", "lck").offset + flags.offset, flags.bytes};
-    is_base = names.field("DbCATreeNode", "is_base_node");
-    base_lock = {names.field("DbCATreeNode", "base.lock").offset + flags.offset, flags.bytes};
-    base_valid = names.field("DbCATreeNode", "base.is_valid");
-    base_root = names.field("DbCATreeNode", "base.root");
-    route_valid = names.field("DbCATreeNode", "route.is_valid");
-    route_left = names.field("DbCATreeNode", "route.left");
-    route_right = names.field("DbCATreeNode", "route.right");
+    tree_left = names.field(runtime::DbTreeRow::left);
+    tree_right = names.field(runtime::DbTreeRow::right);
+    tree_row = names.field(runtime::DbTreeRow::dbterm);
+    active = names.field(runtime::DbHash::nactive);
+    size_mask = names.field(runtime::DbHash::szm);
+    segments = names.field(runtime::DbHash::segtab);
+    locks = names.field(runtime::DbHash::locks);
+    locks_count = names.field(runtime::DbHash::nlocks);
+    tree_root = names.field(runtime::DbTree::root);
+    ca_root = names.field(runtime::DbCATree::root);
+    hash_bytes = names.bytes(runtime::DbHash::kName);
+    lock_bytes = names.bytes(runtime::DbHashLockSlot::kName);
+    const auto flags = names.field(runtime::DbRwLock::flags);
+    slot_lock = {names.field(runtime::DbHashLockSlot::lck).offset + flags.offset, flags.bytes};
+    is_base = names.field(runtime::DbCATreeNode::is_base_node);
+    base_lock = {names.field(runtime::DbCATreeNode::base_lock).offset + flags.offset, flags.bytes};
+    base_valid = names.field(runtime::DbCATreeNode::base_is_valid);
+    base_root = names.field(runtime::DbCATreeNode::base_root);
+    route_valid = names.field(runtime::DbCATreeNode::route_is_valid);
+    route_left = names.field(runtime::DbCATreeNode::route_left);
+    route_right = names.field(runtime::DbCATreeNode::route_right);
 }
 
 Result<EtsWalk> EtsWalk::open(Vm& vm) {

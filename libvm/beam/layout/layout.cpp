@@ -159,35 +159,35 @@ T LayoutNames::keep(Result<T> result) {
     return T{};
 }
 
-Field LayoutNames::field(std::string_view structure, std::string_view name) {
-    return keep(layout_.field(structure, name));
+Field LayoutNames::field(FieldName name) {
+    return keep(layout_.field(name));
 }
 
-Field LayoutNames::field(std::initializer_list<Name> names) {
-    for (const auto& [structure, name] : names) {
-        if (const auto found = layout_.field(structure, name)) {
+Field LayoutNames::field(std::initializer_list<FieldName> names) {
+    for (const auto& name : names) {
+        if (const auto found = layout_.field(name)) {
             return *found;
         }
     }
-    return field(names.begin()->first, names.begin()->second);
+    return field(*names.begin());
 }
 
-std::optional<Field> LayoutNames::field_if_any(std::string_view structure, std::string_view name) {
-    const auto found = layout_.field(structure, name);
+std::optional<Field> LayoutNames::field_if_any(FieldName name) {
+    const auto found = layout_.field(name);
     return found ? std::optional(*found) : std::nullopt;
 }
 
-std::optional<std::uint64_t> LayoutNames::constant_if_any(std::string_view name) const {
-    const auto found = layout_.constant(name);
-    return found ? std::optional(*found) : std::nullopt;
+std::uint32_t LayoutNames::bytes(StructName structure) {
+    const auto found = layout_.structure(structure.text);
+    return found ? (*found)->bytes : keep(Result<std::uint32_t>(std::unexpected(found.error())));
 }
 
-bool LayoutNames::has_structure(std::string_view name) const {
-    return layout_.structure(name).has_value();
+std::uint64_t LayoutNames::constant(ConstantName name) {
+    return keep(layout_.constant(name));
 }
 
-std::uint64_t LayoutNames::constant(std::initializer_list<std::string_view> names) {
-    for (const auto name : names) {
+std::uint64_t LayoutNames::constant(std::initializer_list<ConstantName> names) {
+    for (const auto& name : names) {
         if (const auto found = layout_.constant(name)) {
             return *found;
         }
@@ -195,13 +195,9 @@ std::uint64_t LayoutNames::constant(std::initializer_list<std::string_view> name
     return constant(*names.begin());
 }
 
-std::uint32_t LayoutNames::bytes(std::string_view structure) {
-    const auto found = layout_.structure(structure);
-    return found ? (*found)->bytes : keep(Result<std::uint32_t>(std::unexpected(found.error())));
-}
-
-std::uint64_t LayoutNames::constant(std::string_view name) {
-    return keep(layout_.constant(name));
+std::optional<std::uint64_t> LayoutNames::constant_if_any(ConstantName name) const {
+    const auto found = layout_.constant(name);
+    return found ? std::optional(*found) : std::nullopt;
 }
 
 Result<void> LayoutNames::outcome() const {

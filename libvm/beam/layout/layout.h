@@ -18,6 +18,19 @@ struct Field {
     std::uint32_t bytes = 0;   ///< of the field
 };
 
+/// A name that layouts may have. runtime_names.h, which is made of layout/names.json, has a
+/// constant for each.
+struct StructName {
+    std::string_view text;
+};
+struct FieldName {
+    std::string_view structure;
+    std::string_view field;
+};
+struct ConstantName {
+    std::string_view text;
+};
+
 /// Bytes from a structure's start to the end of the last of the given fields, for structures with a
 /// variable part.
 std::uint32_t end_of(std::initializer_list<Field> fields);
@@ -53,6 +66,13 @@ class Layout {
     [[nodiscard]] Result<const StructLayout*> structure(std::string_view name) const;
     [[nodiscard]] Result<Field> field(std::string_view structure, std::string_view name) const;
     [[nodiscard]] Result<std::uint64_t> constant(std::string_view name) const;
+    [[nodiscard]] bool has(StructName name) const { return structs_.contains(name.text); }
+    [[nodiscard]] Result<Field> field(FieldName name) const {
+        return field(name.structure, name.field);
+    }
+    [[nodiscard]] Result<std::uint64_t> constant(ConstantName name) const {
+        return constant(name.text);
+    }
 
   private:
     std::string name_;
@@ -68,22 +88,19 @@ class LayoutNames {
   public:
     explicit LayoutNames(const Layout& layout) : layout_(layout) {}
 
-    /// structure, field
-    using Name = std::pair<std::string_view, std::string_view>;
-
-    Field field(std::string_view structure, std::string_view name);
+    Field field(FieldName name);
     /// The first of these names that the layout has, for fields whose names differ between
     /// releases.
-    Field field(std::initializer_list<Name> names);
+    Field field(std::initializer_list<FieldName> names);
     /// nullopt if the release has no such field.
-    std::optional<Field> field_if_any(std::string_view structure, std::string_view name);
-    std::uint32_t bytes(std::string_view structure);
-    std::uint64_t constant(std::string_view name);
+    std::optional<Field> field_if_any(FieldName name);
+    std::uint32_t bytes(StructName structure);
+    std::uint64_t constant(ConstantName name);
     /// The first of these names that the layout has.
-    std::uint64_t constant(std::initializer_list<std::string_view> names);
+    std::uint64_t constant(std::initializer_list<ConstantName> names);
     /// nullopt if the release has no such constant.
-    [[nodiscard]] std::optional<std::uint64_t> constant_if_any(std::string_view name) const;
-    [[nodiscard]] bool has_structure(std::string_view name) const;
+    [[nodiscard]] std::optional<std::uint64_t> constant_if_any(ConstantName name) const;
+    [[nodiscard]] bool has_structure(StructName name) const { return layout_.has(name); }
 
     /// An error with the first missing name, if any is missing.
     [[nodiscard]] Result<void> outcome() const;

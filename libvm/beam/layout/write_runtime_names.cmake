@@ -1,7 +1,7 @@
 # Writes OUT: a C++ header with a constant for each name in FILE, so that a name that layouts cannot have does not
 # compile.
 file(READ "${FILE}" json)
-string(CONCAT text "// Generated from layout/names.json.\n#pragma once\n\n#include <libvm/beam/layout/layout_names.h>\n\n"
+string(CONCAT text "// Generated from layout/names.json.\n#pragma once\n\n#include <libvm/beam/layout/layout.h>\n\n"
   "namespace beamdump::beam::runtime {\n")
 
 string(JSON structures GET "${json}" structures)

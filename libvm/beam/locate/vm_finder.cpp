@@ -1,5 +1,6 @@
 #include <libdump/base/return_if_error.h>
 #include <libvm/beam/layout/layout.h>
+#include <libvm/beam/layout/runtime_names.h>
 #include <libvm/beam/locate/vm_finder.h>
 #include <libvm/beam/search/memory_tables.h>
 #include <libvm/beam/search/table_search.h>
@@ -25,10 +26,10 @@ constexpr std::array kCodePointNames = {
 /// literal_alloc has one instance, which names the mapper that it alone uses.
 Result<Address> literal_mapper_of(Vm& vm, Address allocators) {
     LayoutNames names(vm.layout());
-    const auto extra = names.field("ErtsAllocatorInfo", "extra");
-    const auto each = names.bytes("ErtsAllocatorInfo");
-    const auto literal = names.constant("allocator_literal");
-    const auto mapper = names.field("Allctr", "mseg_mmapper");
+    const auto extra = names.field(runtime::ErtsAllocatorInfo::extra);
+    const auto each = names.bytes(runtime::ErtsAllocatorInfo::kName);
+    const auto literal = names.constant(runtime::constant::allocator_literal);
+    const auto mapper = names.field(runtime::Allctr::mseg_mmapper);
     RETURN_IF_ERROR(names.outcome());
     ASSIGN_OR_RETURN(const auto instance,
                      vm.memory().word(allocators + literal * each + extra.offset));
@@ -51,7 +52,7 @@ Result<void> VmFinder::find(const RuntimeVersion& version) {
     facts_.erts_version = version.erts_version;
     facts_.jit = version.jit;
     found_ = version.found;
-    ASSIGN_OR_RETURN(auto non_value, vm_.layout().constant("non_value"));
+    ASSIGN_OR_RETURN(auto non_value, vm_.layout().constant(runtime::constant::non_value));
     facts_.non_value = non_value;
     // In this order: modules are read through the active code index, literals through modules.
     for (const auto step :
@@ -104,7 +105,7 @@ Result<void> VmFinder::find_tables_by_name() {
     auto modules = staged("module_tables", {"module_code"});
     auto exports = staged("export_tables", {"export_list", "export_staged_index"});
     // One hash table up to OTP 28; from 29 on, whose layout has entries of another kind, staged.
-    const bool staged_funs = vm_.layout().structure("FunTableEntry").has_value();
+    const bool staged_funs = vm_.layout().has(runtime::FunTableEntry::kName);
     auto funs = staged_funs ? staged("fun_tables", {"fun_staged_index"})
                             : hash("erts_fun_table", "fun_table");
     auto catches = global("bccix", kByShape, [&] { return find_catch_pools(vm_, search_); });

@@ -1,4 +1,5 @@
 #include <libdump/base/return_if_error.h>
+#include <libvm/beam/layout/runtime_names.h>
 #include <libvm/beam/native/native_calls.h>
 
 #include <algorithm>
@@ -55,15 +56,15 @@ NativeCalls::NativeCalls(Vm& vm, AtomWords atoms, LayoutNames& names)
     : vm_(&vm),
       atoms_(atoms),
       mfa_(names),
-      htop_(names.field("Process", "htop")),
-      stop_(names.field("Process", "stop")),
-      i_(names.field("Process", "i")),
-      current_(names.field("Process", "current")),
-      arity_(names.field("Process", "arity")),
-      fcalls_(names.field("Process", "fcalls")),
+      htop_(names.field(runtime::Process::htop)),
+      stop_(names.field(runtime::Process::stop)),
+      i_(names.field(runtime::Process::i)),
+      current_(names.field(runtime::Process::current)),
+      arity_(names.field(runtime::Process::arity)),
+      fcalls_(names.field(runtime::Process::fcalls)),
       export_mfa_(ExportFields(names).mfa),
       // An inferred layout may lack it.
-      current_process_(names.field_if_any("ErtsSchedulerData", "current_process")) {}
+      current_process_(names.field_if_any(runtime::ErtsSchedulerData::current_process)) {}
 
 Result<NativeCalls> NativeCalls::open(Vm& vm, std::span<const JitRange> fragments) {
     static constexpr std::array kFragments = {
@@ -74,8 +75,8 @@ Result<NativeCalls> NativeCalls::open(Vm& vm, std::span<const JitRange> fragment
     ASSIGN_OR_RETURN(auto atoms, AtomWords::resolve(vm.layout()));
     LayoutNames names(vm.layout());
     NativeCalls calls(vm, atoms, names);
-    const auto stride = names.has_structure("ErtsAlignedSchedulerData")
-                            ? names.bytes("ErtsAlignedSchedulerData")
+    const auto stride = names.has_structure(runtime::ErtsAlignedSchedulerData::kName)
+                            ? names.bytes(runtime::ErtsAlignedSchedulerData::kName)
                             : 0;
     RETURN_IF_ERROR(names.outcome());
     const auto first = vm.tables().schedulers;

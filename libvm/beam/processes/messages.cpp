@@ -1,4 +1,5 @@
 #include <libdump/base/return_if_error.h>
+#include <libvm/beam/layout/runtime_names.h>
 #include <libvm/beam/layout/term_bits.h>
 #include <libvm/beam/processes/messages.h>
 #include <libvm/beam/processes/queue_lengths.h>
@@ -22,12 +23,12 @@ constexpr std::uint64_t kMaxExternalBytes = std::uint64_t{1} << 40U;  // of one 
 Result<FragmentReader> FragmentReader::open(Vm& vm) {
     FragmentReader reader(vm);
     LayoutNames names(vm.layout());
-    reader.next_ = names.field("ErlHeapFragment", "next");
-    reader.off_heap_ = names.field("ErlHeapFragment", "off_heap.first");
-    reader.allocated_ = names.field("ErlHeapFragment", "alloc_size");
-    reader.used_ = names.field("ErlHeapFragment", "used_size");
-    reader.mem_ = names.field("ErlHeapFragment", "mem");
-    reader.bytes_ = names.bytes("ErlHeapFragment");
+    reader.next_ = names.field(runtime::ErlHeapFragment::next);
+    reader.off_heap_ = names.field(runtime::ErlHeapFragment::off_heap_first);
+    reader.allocated_ = names.field(runtime::ErlHeapFragment::alloc_size);
+    reader.used_ = names.field(runtime::ErlHeapFragment::used_size);
+    reader.mem_ = names.field(runtime::ErlHeapFragment::mem);
+    reader.bytes_ = names.bytes(runtime::ErlHeapFragment::kName);
     RETURN_IF_ERROR(names.outcome());
     return reader;
 }
@@ -72,33 +73,33 @@ Result<void> FragmentReader::chain(Address first, std::uint64_t limit,
 }
 
 void MessageWalker::resolve(LayoutNames& names) {
-    next_ = names.field("ErtsMessage", "next");
-    data_ = names.field("ErtsMessage", "data");
-    terms_ = names.field("ErtsMessage", "m");
-    combined_ = names.field("ErtsMessage", "hfrag");
-    message_bytes_ = names.bytes("ErtsMessage");
-    marker_bytes_ = names.bytes("ErtsRecvMarker");
+    next_ = names.field(runtime::ErtsMessage::next);
+    data_ = names.field(runtime::ErtsMessage::data);
+    terms_ = names.field(runtime::ErtsMessage::m);
+    combined_ = names.field(runtime::ErtsMessage::hfrag);
+    message_bytes_ = names.bytes(runtime::ErtsMessage::kName);
+    marker_bytes_ = names.bytes(runtime::ErtsRecvMarker::kName);
     buffers_.emplace(names);
-    if (names.has_structure("ErtsDistExternal")) {
+    if (names.has_structure(runtime::ErtsDistExternal::kName)) {
         undecoded_ = Undecoded{
-            .flags = names.field("ErtsDistExternal", "flags"),
-            .data = names.field("ErtsDistExternal", "data"),
-            .atoms = names.field("ErtsDistExternal", "attab"),
-            .table_size = names.field("ErtsAtomTranslationTable", "size"),
-            .table_atoms = names.field("ErtsAtomTranslationTable", "atom"),
-            .fragment_id = names.field("ErtsDistExternalData", "frag_id"),
-            .begin = names.field("ErtsDistExternalData", "extp"),
-            .end = names.field("ErtsDistExternalData", "ext_endp"),
-            .data_bytes = names.bytes("ErtsDistExternalData"),
-            .has_atoms = names.constant("external_flag_atoms"),
+            .flags = names.field(runtime::ErtsDistExternal::flags),
+            .data = names.field(runtime::ErtsDistExternal::data),
+            .atoms = names.field(runtime::ErtsDistExternal::attab),
+            .table_size = names.field(runtime::ErtsAtomTranslationTable::size),
+            .table_atoms = names.field(runtime::ErtsAtomTranslationTable::atom),
+            .fragment_id = names.field(runtime::ErtsDistExternalData::frag_id),
+            .begin = names.field(runtime::ErtsDistExternalData::extp),
+            .end = names.field(runtime::ErtsDistExternalData::ext_endp),
+            .data_bytes = names.bytes(runtime::ErtsDistExternalData::kName),
+            .has_atoms = names.constant(runtime::constant::external_flag_atoms),
         };
     }
-    marker_combined_ = names.constant("combined_message_marker");
-    signal_tag_ = names.constant("external_pid_subtag");
-    arity_shift_ = names.constant("header_arity_shift");
-    op_receive_mark_ = names.constant("signal_op_receive_mark");
-    type_generic_exit_ = names.constant_if_any("signal_type_generic_exit");
-    type_off_heap_ = names.constant_if_any("signal_type_off_heap");
+    marker_combined_ = names.constant(runtime::constant::combined_message_marker);
+    signal_tag_ = names.constant(runtime::constant::external_pid_subtag);
+    arity_shift_ = names.constant(runtime::constant::header_arity_shift);
+    op_receive_mark_ = names.constant(runtime::constant::signal_op_receive_mark);
+    type_generic_exit_ = names.constant_if_any(runtime::constant::signal_type_generic_exit);
+    type_off_heap_ = names.constant_if_any(runtime::constant::signal_type_off_heap);
 }
 
 Result<MessageWalker> MessageWalker::open(Vm& vm) {

@@ -1,4 +1,5 @@
 #include <libdump/base/return_if_error.h>
+#include <libvm/beam/layout/runtime_names.h>
 #include <libvm/beam/layout/term_bits.h>
 #include <libvm/beam/processes/off_heap.h>
 
@@ -8,9 +9,9 @@ namespace beamdump::beam {
 Result<OffHeapWalker> OffHeapWalker::open(Vm& vm) {
     LayoutNames names(vm.layout());
     OffHeapWalker walker(vm, BinaryReferenceFields(names));
-    walker.thing_word_ = names.field("OffHeapHeader", "thing_word");
-    walker.next_ = names.field("OffHeapHeader", "next");
-    walker.bytes_ = names.bytes("OffHeapHeader");
+    walker.thing_word_ = names.field(runtime::OffHeapHeader::thing_word);
+    walker.next_ = names.field(runtime::OffHeapHeader::next);
+    walker.bytes_ = names.bytes(runtime::OffHeapHeader::kName);
     RETURN_IF_ERROR(names.outcome());
     return walker;
 }

@@ -1,4 +1,5 @@
 #include <libdump/base/return_if_error.h>
+#include <libvm/beam/layout/runtime_names.h>
 #include <libvm/beam/processes/process_proof.h>
 
 #include <algorithm>
@@ -10,36 +11,36 @@ namespace {
 
 /// Whatever moves or replaces a term of the process changes one of these: bounds and tops, chains
 /// and queues that only the process changes, and counters that running changes.
-constexpr std::array kFields = {"htop",
-                                "stop",
-                                "heap",
-                                "hend",
-                                "heap_sz",
-                                "abandoned_heap",
-                                "old_heap",
-                                "old_htop",
-                                "old_hend",
-                                "mbuf",
-                                "mbuf_sz",
-                                "msg_frag",
-                                "wrt_bins",
-                                "off_heap.first",
-                                "i",
-                                "reds",
-                                "fcalls",
-                                "catches",
-                                "arity",
-                                "arg_reg",
-                                "dictionary",
-                                "psd",
-                                "gen_gcs",
-                                "sig_qs.first",
-                                "sig_qs.cont",
-                                "common.links",
-                                "common.monitors",
-                                "common.id",
-                                "common.lt_monitors",
-                                "sig_inq_buffers"};
+constexpr std::array kFields = {runtime::Process::htop,
+                                runtime::Process::stop,
+                                runtime::Process::heap,
+                                runtime::Process::hend,
+                                runtime::Process::heap_sz,
+                                runtime::Process::abandoned_heap,
+                                runtime::Process::old_heap,
+                                runtime::Process::old_htop,
+                                runtime::Process::old_hend,
+                                runtime::Process::mbuf,
+                                runtime::Process::mbuf_sz,
+                                runtime::Process::msg_frag,
+                                runtime::Process::wrt_bins,
+                                runtime::Process::off_heap_first,
+                                runtime::Process::i,
+                                runtime::Process::reds,
+                                runtime::Process::fcalls,
+                                runtime::Process::catches,
+                                runtime::Process::arity,
+                                runtime::Process::arg_reg,
+                                runtime::Process::dictionary,
+                                runtime::Process::psd,
+                                runtime::Process::gen_gcs,
+                                runtime::Process::sig_qs_first,
+                                runtime::Process::sig_qs_cont,
+                                runtime::Process::common_links,
+                                runtime::Process::common_monitors,
+                                runtime::Process::common_id,
+                                runtime::Process::common_lt_monitors,
+                                runtime::Process::sig_inq_buffers};
 
 }  // namespace
 
@@ -47,10 +48,10 @@ Result<std::vector<Field>> ProcessProof::watched_fields(const Layout& layout) {
     LayoutNames names(layout);
     std::vector<Field> fields;
     fields.reserve(kFields.size() + 1);
-    for (const auto* name : kFields) {
-        fields.push_back(names.field("Process", name));
+    for (const auto& name : kFields) {
+        fields.push_back(names.field(name));
     }
-    fields.push_back(names.field({{"Process", "sig_qs.len"}, {"Process", "sig_qs.mq_len"}}));
+    fields.push_back(names.field({runtime::Process::sig_qs_len, runtime::Process::sig_qs_mq_len}));
     RETURN_IF_ERROR(names.outcome());
     return fields;
 }
@@ -65,16 +66,17 @@ Result<ProcessProof> ProcessProof::open(const Layout& layout, memory::MemorySour
     ProcessProof proof(source);
     LayoutNames names(layout);
     proof.fields_ = std::move(watched);
-    proof.bytes_ = names.bytes("Process");
-    proof.state_ = names.field("Process", "state");
-    proof.lock_ = names.field("Process", "lock.flags");
-    proof.free_ = names.constant("state_free");
-    proof.exiting_ = names.constant("state_exiting");
-    proof.gc_ = names.constant("state_gc");
+    proof.bytes_ = names.bytes(runtime::Process::kName);
+    proof.state_ = names.field(runtime::Process::state);
+    proof.lock_ = names.field(runtime::Process::lock_flags);
+    proof.free_ = names.constant(runtime::constant::state_free);
+    proof.exiting_ = names.constant(runtime::constant::state_exiting);
+    proof.gc_ = names.constant(runtime::constant::state_gc);
     // Not a process on a dirty scheduler: its code works on a shadow process (docs/live.md).
-    proof.running_ = names.constant("state_running") | names.constant("state_running_sys") |
-                     names.constant("state_dirty_running_sys");
-    proof.lock_main_ = names.constant("lock_main");
+    proof.running_ = names.constant(runtime::constant::state_running) |
+                     names.constant(runtime::constant::state_running_sys) |
+                     names.constant(runtime::constant::state_dirty_running_sys);
+    proof.lock_main_ = names.constant(runtime::constant::lock_main);
     RETURN_IF_ERROR(names.outcome());
     return proof;
 }

@@ -1,3 +1,4 @@
+#include <libvm/beam/layout/runtime_names.h>
 #include <libvm/beam/processes/queue_lengths.h>
 
 namespace beamdump::beam {
@@ -14,24 +15,23 @@ std::optional<std::uint64_t> sum(std::optional<std::uint64_t> left, std::uint64_
 }  // namespace
 
 QueueCounter::QueueCounter(LayoutNames& names)
-    : own_(names.field({{"Process", "sig_qs.len"}, {"Process", "sig_qs.mq_len"}})),
-      outer_(names.field({{"Process", "sig_inq.len"}, {"Process", "sig_inq.mlenoffs"}})),
-      buffers_(names.field("Process", "sig_inq_buffers")),
+    : own_(names.field({runtime::Process::sig_qs_len, runtime::Process::sig_qs_mq_len})),
+      outer_(names.field({runtime::Process::sig_inq_len, runtime::Process::sig_inq_mlenoffs})),
+      buffers_(names.field(runtime::Process::sig_inq_buffers)),
       buffer_(names),
-      after_last_(names.field_if_any("Process", "sig_qs.mlenoffs")) {
+      after_last_(names.field_if_any(runtime::Process::sig_qs_mlenoffs)) {
     if (!after_last_) {
         return;
     }
-    const auto signals = [&](std::string_view structure, const std::string& queue) {
-        return Signals{names.field(structure, queue + ".nmsigs.next"),
-                       names.field(structure, queue + ".nmsigs.last")};
-    };
-    own_signals_ = signals("Process", "sig_qs");
-    outer_signals_ = signals("Process", "sig_inq");
-    slot_signals_ = signals("ErtsSignalInQueueBuffer", "queue");
-    signal_count_ = names.field("ErtsNonMsgSignal", "mlenoffs");
-    signal_next_ = names.field("ErtsNonMsgSignal", "specific.next");
-    signal_bytes_ = names.bytes("ErtsNonMsgSignal");
+    own_signals_ = {names.field(runtime::Process::sig_qs_nmsigs_next),
+                    names.field(runtime::Process::sig_qs_nmsigs_last)};
+    outer_signals_ = {names.field(runtime::Process::sig_inq_nmsigs_next),
+                      names.field(runtime::Process::sig_inq_nmsigs_last)};
+    slot_signals_ = {names.field(runtime::ErtsSignalInQueueBuffer::queue_nmsigs_next),
+                     names.field(runtime::ErtsSignalInQueueBuffer::queue_nmsigs_last)};
+    signal_count_ = names.field(runtime::ErtsNonMsgSignal::mlenoffs);
+    signal_next_ = names.field(runtime::ErtsNonMsgSignal::specific_next);
+    signal_bytes_ = names.bytes(runtime::ErtsNonMsgSignal::kName);
 }
 
 QueueLengths QueueCounter::count(Vm& vm, const StructView& process) const {

@@ -1,5 +1,6 @@
 #include <libdump/base/return_if_error.h>
 #include <libdump/format/format.h>
+#include <libvm/beam/layout/runtime_names.h>
 #include <libvm/beam/layout/term_bits.h>
 #include <libvm/beam/processes/relations.h>
 
@@ -56,35 +57,35 @@ Result<RelationWalker> RelationWalker::open(Vm& vm) {
     LayoutNames names(vm.layout());
     RelationWalker walker(vm, pids, atoms, names);
     walker.type_ = RelationType::resolve(names);
-    walker.suspend_bytes_ = names.bytes("ErtsMonitorSuspend");
-    walker.dist_ = names.field("ErtsMonitorDataExtended", "dist");
-    walker.dist_name_ = names.field("ErtsMonLnkDist", "nodename");
-    walker.elink_unlinking_ = names.field("ErtsELink", "unlinking");
-    walker.elink_bytes_ = names.bytes("ErtsELink");
-    walker.thing_bytes_ = names.bytes("ExternalThing");
-    walker.thing_header_ = names.field("ExternalThing", "header");
-    walker.thing_node_ = names.field("ExternalThing", "node");
-    walker.thing_data_ = names.field("ExternalThing", "data");
-    walker.ref_bytes_ = names.bytes("ErtsORefThing");
-    walker.ref_numbers_ = names.field("ErtsORefThing", "numbers");
-    walker.link_process_ = names.constant("link_process");
-    walker.link_port_ = names.constant("link_port");
-    walker.link_remote_ = names.constant("link_dist_process");
-    walker.link_remote_port_ = names.constant_if_any("link_dist_port");
-    walker.external_pid_tag_ = names.constant("external_pid_subtag");
-    walker.arity_shift_ = names.constant("header_arity_shift");
-    walker.external_ref_tag_ = names.constant("external_ref_subtag");
+    walker.suspend_bytes_ = names.bytes(runtime::ErtsMonitorSuspend::kName);
+    walker.dist_ = names.field(runtime::ErtsMonitorDataExtended::dist);
+    walker.dist_name_ = names.field(runtime::ErtsMonLnkDist::nodename);
+    walker.elink_unlinking_ = names.field(runtime::ErtsELink::unlinking);
+    walker.elink_bytes_ = names.bytes(runtime::ErtsELink::kName);
+    walker.thing_bytes_ = names.bytes(runtime::ExternalThing::kName);
+    walker.thing_header_ = names.field(runtime::ExternalThing::header);
+    walker.thing_node_ = names.field(runtime::ExternalThing::node);
+    walker.thing_data_ = names.field(runtime::ExternalThing::data);
+    walker.ref_bytes_ = names.bytes(runtime::ErtsORefThing::kName);
+    walker.ref_numbers_ = names.field(runtime::ErtsORefThing::numbers);
+    walker.link_process_ = names.constant(runtime::constant::link_process);
+    walker.link_port_ = names.constant(runtime::constant::link_port);
+    walker.link_remote_ = names.constant(runtime::constant::link_dist_process);
+    walker.link_remote_port_ = names.constant_if_any(runtime::constant::link_dist_port);
+    walker.external_pid_tag_ = names.constant(runtime::constant::external_pid_subtag);
+    walker.arity_shift_ = names.constant(runtime::constant::header_arity_shift);
+    walker.external_ref_tag_ = names.constant(runtime::constant::external_ref_subtag);
     walker.monitor_kinds_ = {
-        {names.constant("monitor_process"), records::MONITOR_KIND_PROCESS},
-        {names.constant("monitor_port"), records::MONITOR_KIND_PORT},
-        {names.constant("monitor_time_offset"), records::MONITOR_KIND_TIME_OFFSET},
-        {names.constant("monitor_dist_process"), records::MONITOR_KIND_REMOTE},
-        {names.constant("monitor_dist_port"), records::MONITOR_KIND_REMOTE},
-        {names.constant("monitor_resource"), records::MONITOR_KIND_RESOURCE},
-        {names.constant("monitor_node"), records::MONITOR_KIND_NODE},
-        {names.constant("monitor_nodes"), records::MONITOR_KIND_NODES},
-        {names.constant("monitor_suspend"), records::MONITOR_KIND_SUSPEND},
-        {names.constant("monitor_alias"), records::MONITOR_KIND_ALIAS}};
+        {names.constant(runtime::constant::monitor_process), records::MONITOR_KIND_PROCESS},
+        {names.constant(runtime::constant::monitor_port), records::MONITOR_KIND_PORT},
+        {names.constant(runtime::constant::monitor_time_offset), records::MONITOR_KIND_TIME_OFFSET},
+        {names.constant(runtime::constant::monitor_dist_process), records::MONITOR_KIND_REMOTE},
+        {names.constant(runtime::constant::monitor_dist_port), records::MONITOR_KIND_REMOTE},
+        {names.constant(runtime::constant::monitor_resource), records::MONITOR_KIND_RESOURCE},
+        {names.constant(runtime::constant::monitor_node), records::MONITOR_KIND_NODE},
+        {names.constant(runtime::constant::monitor_nodes), records::MONITOR_KIND_NODES},
+        {names.constant(runtime::constant::monitor_suspend), records::MONITOR_KIND_SUSPEND},
+        {names.constant(runtime::constant::monitor_alias), records::MONITOR_KIND_ALIAS}};
     RETURN_IF_ERROR(names.outcome());
     return walker;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <libvm/beam/layout/runtime_names.h>
 #include <libvm/beam/layout/struct_view.h>
 #include <libvm/beam/layout/structs.h>
 #include <libvm/beam/processes/process.h>
@@ -14,11 +15,11 @@ class RelationType {
   public:
     static RelationType resolve(LayoutNames& names) {
         RelationType type;
-        type.field_ = names.field_if_any("ErtsMonLnkNode", "type");
+        type.field_ = names.field_if_any(runtime::ErtsMonLnkNode::type);
         if (!type.field_) {
-            type.flags_ = names.field("ErtsMonLnkNode", "flags");
-            type.mask_ = names.constant("relation_type_mask");
-            type.shift_ = names.constant("relation_type_shift");
+            type.flags_ = names.field(runtime::ErtsMonLnkNode::flags);
+            type.mask_ = names.constant(runtime::constant::relation_type_mask);
+            type.shift_ = names.constant(runtime::constant::relation_type_shift);
         }
         return type;
     }

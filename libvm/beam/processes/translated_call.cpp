@@ -1,4 +1,5 @@
 #include <libdump/base/return_if_error.h>
+#include <libvm/beam/layout/runtime_names.h>
 #include <libvm/beam/processes/translated_call.h>
 
 #include <bit>
@@ -62,7 +63,7 @@ std::optional<std::uint64_t> DictionaryReader::value(const ProcessView& process,
 
 Result<TranslatedCalls> TranslatedCalls::open(Vm& vm, std::optional<std::uint32_t> key_atom) {
     ASSIGN_OR_RETURN(auto atoms, AtomWords::resolve(vm.layout()));
-    ASSIGN_OR_RETURN(auto small_tag, vm.layout().constant("small_tag"));
+    ASSIGN_OR_RETURN(auto small_tag, vm.layout().constant(runtime::constant::small_tag));
     ASSIGN_OR_RETURN(auto dictionaries, DictionaryReader::open(vm));
     TranslatedCalls calls(dictionaries, atoms);
     calls.key_ = key_atom;

@@ -1,4 +1,5 @@
 #include <libdump/base/return_if_error.h>
+#include <libvm/beam/layout/runtime_names.h>
 #include <libvm/beam/processes/yield_state.h>
 
 #include <algorithm>
@@ -44,22 +45,23 @@ Result<YieldState> YieldState::open(const Layout& layout) {
     ASSIGN_OR_RETURN(auto atoms, AtomWords::resolve(layout));
     LayoutNames names(layout);
     YieldState result(atoms, MfaFields(names));
-    const auto process = [&](std::string_view name) { return names.field("Process", name); };
-    result.heap_ = process("heap");
-    result.hend_ = process("hend");
-    result.htop_ = process("htop");
-    result.stop_ = process("stop");
-    result.i_ = process("i");
-    result.current_ = process("current");
-    result.arity_ = process("arity");
-    result.arg_reg_ = process("arg_reg");
-    result.fcalls_ = process("fcalls");
-    result.state_ = process("state");
-    result.running_ = names.constant("state_running");
-    result.otherwise_ = names.constant("state_free") | names.constant("state_exiting") |
-                        names.constant("state_gc") | names.constant("state_running_sys") |
-                        names.constant("state_dirty_running") |
-                        names.constant("state_dirty_running_sys");
+    result.heap_ = names.field(runtime::Process::heap);
+    result.hend_ = names.field(runtime::Process::hend);
+    result.htop_ = names.field(runtime::Process::htop);
+    result.stop_ = names.field(runtime::Process::stop);
+    result.i_ = names.field(runtime::Process::i);
+    result.current_ = names.field(runtime::Process::current);
+    result.arity_ = names.field(runtime::Process::arity);
+    result.arg_reg_ = names.field(runtime::Process::arg_reg);
+    result.fcalls_ = names.field(runtime::Process::fcalls);
+    result.state_ = names.field(runtime::Process::state);
+    result.running_ = names.constant(runtime::constant::state_running);
+    result.otherwise_ = names.constant(runtime::constant::state_free) |
+                        names.constant(runtime::constant::state_exiting) |
+                        names.constant(runtime::constant::state_gc) |
+                        names.constant(runtime::constant::state_running_sys) |
+                        names.constant(runtime::constant::state_dirty_running) |
+                        names.constant(runtime::constant::state_dirty_running_sys);
     RETURN_IF_ERROR(names.outcome());
     return result;
 }

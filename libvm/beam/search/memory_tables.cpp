@@ -1,4 +1,5 @@
 #include <libdump/base/return_if_error.h>
+#include <libvm/beam/layout/runtime_names.h>
 #include <libvm/beam/layout/struct_view.h>
 #include <libvm/beam/search/image_search.h>
 #include <libvm/beam/search/memory_tables.h>
@@ -20,12 +21,13 @@ constexpr std::uint64_t kLargest = std::uint64_t{1} << 47U;
 
 struct SpecFields {
     explicit SpecFields(LayoutNames& names)
-        : enabled(names.field("ErtsAllocatorThrSpec", "enabled")),
-          size(names.field("ErtsAllocatorThrSpec", "size")),
-          instances(names.field("ErtsAllocatorThrSpec", "allctr")),
-          number(names.field("Allctr", "alloc_no")),
-          bytes(names.bytes("ErtsAllocatorThrSpec")),
-          count(static_cast<std::uint32_t>(names.constant("allocator_last")) + 1) {}
+        : enabled(names.field(runtime::ErtsAllocatorThrSpec::enabled)),
+          size(names.field(runtime::ErtsAllocatorThrSpec::size)),
+          instances(names.field(runtime::ErtsAllocatorThrSpec::allctr)),
+          number(names.field(runtime::Allctr::alloc_no)),
+          bytes(names.bytes(runtime::ErtsAllocatorThrSpec::kName)),
+          count(static_cast<std::uint32_t>(names.constant(runtime::constant::allocator_last)) + 1) {
+    }
     Field enabled, size, instances, number;
     std::uint32_t bytes, count;
 };
@@ -103,10 +105,10 @@ Result<Address> find_thread_allocators(Vm& vm, const ImageSearch& search) {
 Result<Address> find_allocators(Vm& vm, const ImageSearch& search, Address thread_allocators) {
     LayoutNames names(vm.layout());
     const SpecFields specs(names);
-    const auto is_util = names.field("ErtsAllocatorInfo", "alloc_util");
-    const auto enabled = names.field("ErtsAllocatorInfo", "enabled");
-    const auto extra = names.field("ErtsAllocatorInfo", "extra");
-    const auto each = names.bytes("ErtsAllocatorInfo");
+    const auto is_util = names.field(runtime::ErtsAllocatorInfo::alloc_util);
+    const auto enabled = names.field(runtime::ErtsAllocatorInfo::enabled);
+    const auto extra = names.field(runtime::ErtsAllocatorInfo::extra);
+    const auto each = names.bytes(runtime::ErtsAllocatorInfo::kName);
     RETURN_IF_ERROR(names.outcome());
     const auto matches = [&](Address, std::span<const std::byte> bytes) {
         int known = 0;
@@ -127,9 +129,9 @@ Result<Address> find_allocators(Vm& vm, const ImageSearch& search, Address threa
 
 Result<Address> find_segment_allocators(Vm& vm, const ImageSearch& search) {
     LayoutNames names(vm.layout());
-    const auto index = names.field("ErtsMsegAllctr", "ix");
-    const auto initialised = names.field("ErtsMsegAllctr", "is_init_done");
-    const auto stride = names.bytes("AlignedMsegAllctr");
+    const auto index = names.field(runtime::ErtsMsegAllctr::ix);
+    const auto initialised = names.field(runtime::ErtsMsegAllctr::is_init_done);
+    const auto stride = names.bytes(runtime::AlignedMsegAllctr::kName);
     RETURN_IF_ERROR(names.outcome());
     const auto count = vm.facts().schedulers + 1;
     const auto matches = [&](Address, std::span<const std::byte> word) {
@@ -145,14 +147,14 @@ Result<Address> find_segment_allocators(Vm& vm, const ImageSearch& search) {
 
 Result<Address> find_default_mapper(Vm& vm, const ImageSearch& search, Address literal_mapper) {
     LayoutNames names(vm.layout());
-    const auto super_carrier = names.field("ErtsMemMapper", "supercarrier");
-    const auto no_os = names.field("ErtsMemMapper", "no_os_mmap");
-    const auto total = names.field("ErtsMemMapper", "size.supercarrier.total");
-    const auto used = names.field("ErtsMemMapper", "size.supercarrier.used.total");
-    const auto aligned = names.field("ErtsMemMapper", "size.supercarrier.used.sa");
-    const auto unaligned = names.field("ErtsMemMapper", "size.supercarrier.used.sua");
-    const auto os = names.field("ErtsMemMapper", "size.os.used");
-    const auto bytes = names.bytes("ErtsMemMapper");
+    const auto super_carrier = names.field(runtime::ErtsMemMapper::supercarrier);
+    const auto no_os = names.field(runtime::ErtsMemMapper::no_os_mmap);
+    const auto total = names.field(runtime::ErtsMemMapper::size_supercarrier_total);
+    const auto used = names.field(runtime::ErtsMemMapper::size_supercarrier_used_total);
+    const auto aligned = names.field(runtime::ErtsMemMapper::size_supercarrier_used_sa);
+    const auto unaligned = names.field(runtime::ErtsMemMapper::size_supercarrier_used_sua);
+    const auto os = names.field(runtime::ErtsMemMapper::size_os_used);
+    const auto bytes = names.bytes(runtime::ErtsMemMapper::kName);
     RETURN_IF_ERROR(names.outcome());
     // What holds however it changes. erl_mmap.h: it begins with two functions, to reserve memory
     // and to release it.
@@ -186,10 +188,10 @@ Result<Address> find_default_mapper(Vm& vm, const ImageSearch& search, Address l
 
 Result<Address> find_code_ranges(Vm& vm, const ImageSearch& search) {
     LayoutNames names(vm.layout());
-    const auto modules = names.field("CodeRanges", "modules");
-    const auto count = names.field("CodeRanges", "n");
-    const auto allocated = names.field("CodeRanges", "allocated");
-    const auto each = names.bytes("CodeRanges");
+    const auto modules = names.field(runtime::CodeRanges::modules);
+    const auto count = names.field(runtime::CodeRanges::n);
+    const auto allocated = names.field(runtime::CodeRanges::allocated);
+    const auto each = names.bytes(runtime::CodeRanges::kName);
     RETURN_IF_ERROR(names.outcome());
     ASSIGN_OR_RETURN(const auto loaded, read_modules(vm));
     std::set<Address> headers;

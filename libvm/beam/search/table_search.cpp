@@ -1,4 +1,5 @@
 #include <libdump/base/return_if_error.h>
+#include <libvm/beam/layout/runtime_names.h>
 #include <libvm/beam/layout/struct_view.h>
 #include <libvm/beam/layout/structs.h>
 #include <libvm/beam/layout/term_bits.h>
@@ -101,7 +102,7 @@ Result<Address> find_index_table(const Vm& vm, const ImageSearch& search, std::s
 
 Result<Address> find_staged_tables(const Vm& vm, const ImageSearch& search, std::string_view what,
                                    std::initializer_list<std::string_view> names) {
-    ASSIGN_OR_RETURN(const auto table, vm.layout().structure("IndexTable"));
+    ASSIGN_OR_RETURN(const auto table, vm.layout().structure(runtime::IndexTable::kName.text));
     const std::uint64_t bytes = table->bytes;
     std::vector<Address> all;
     for (const auto name : names) {
@@ -137,10 +138,10 @@ struct TableFields : IdTableFields {
     static Result<TableFields> resolve(const Layout& layout) {
         LayoutNames names(layout);
         TableFields fields(names);
-        fields.id = names.field("Process", "common.id");
-        fields.pid_tag = names.constant("pid_tag");
-        fields.port_tag = names.constant("port_tag");
-        fields.tag_mask = (std::uint64_t{1} << names.constant("pid_shift")) - 1;
+        fields.id = names.field(runtime::Process::common_id);
+        fields.pid_tag = names.constant(runtime::constant::pid_tag);
+        fields.port_tag = names.constant(runtime::constant::port_tag);
+        fields.tag_mask = (std::uint64_t{1} << names.constant(runtime::constant::pid_shift)) - 1;
         RETURN_IF_ERROR(names.outcome());
         return fields;
     }
@@ -447,13 +448,13 @@ struct SchedulerFields {
     static Result<SchedulerFields> resolve(const Layout& layout) {
         LayoutNames names(layout);
         SchedulerFields fields;
-        fields.type = names.field("ErtsAlignedSchedulerData", "type");
-        fields.number = names.field("ErtsAlignedSchedulerData", "no");
-        fields.dirty_number = names.field("ErtsAlignedSchedulerData", "dirty_no");
-        fields.sleep_info = names.field("ErtsAlignedSchedulerData", "ssi");
-        fields.of_sleep_info = names.field("ErtsSchedulerSleepInfo", "esdp");
+        fields.type = names.field(runtime::ErtsAlignedSchedulerData::type);
+        fields.number = names.field(runtime::ErtsAlignedSchedulerData::no);
+        fields.dirty_number = names.field(runtime::ErtsAlignedSchedulerData::dirty_no);
+        fields.sleep_info = names.field(runtime::ErtsAlignedSchedulerData::ssi);
+        fields.of_sleep_info = names.field(runtime::ErtsSchedulerSleepInfo::esdp);
         fields.end = end_of({fields.type, fields.number, fields.dirty_number, fields.sleep_info});
-        fields.stride = names.bytes("ErtsAlignedSchedulerData");
+        fields.stride = names.bytes(runtime::ErtsAlignedSchedulerData::kName);
         RETURN_IF_ERROR(names.outcome());
         return fields;
     }
@@ -550,12 +551,12 @@ constexpr int kPersistentTries = 8;  // the node runs
 
 struct PersistentFields {
     explicit PersistentFields(LayoutNames& names)
-        : allocated(names.field("PersistentTerms", "allocated")),
-          count(names.field("PersistentTerms", "num_entries")),
-          mask(names.field("PersistentTerms", "mask")),
-          terms(names.field("PersistentTerms", "term")),
-          nil(names.constant("nil")),
-          pair_header(std::uint64_t{2} << names.constant("header_arity_shift")) {}
+        : allocated(names.field(runtime::PersistentTerms::allocated)),
+          count(names.field(runtime::PersistentTerms::num_entries)),
+          mask(names.field(runtime::PersistentTerms::mask)),
+          terms(names.field(runtime::PersistentTerms::term)),
+          nil(names.constant(runtime::constant::nil)),
+          pair_header(std::uint64_t{2} << names.constant(runtime::constant::header_arity_shift)) {}
     Field allocated, count, mask, terms;
     std::uint64_t nil, pair_header;
 };

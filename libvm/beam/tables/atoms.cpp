@@ -1,4 +1,5 @@
 #include <libdump/base/return_if_error.h>
+#include <libvm/beam/layout/runtime_names.h>
 #include <libvm/beam/layout/struct_view.h>
 #include <libvm/beam/layout/term_bits.h>
 #include <libvm/beam/tables/atoms.h>
@@ -40,23 +41,23 @@ Result<AtomReader> AtomReader::open(Vm& vm) {
     }
     AtomReader reader(vm, *table);
     LayoutNames names(vm.layout());
-    reader.index_ = names.field("Atom", "index");
-    reader.length_ = names.field("Atom", "len");
-    reader.term_ = names.field_if_any("Atom", "u.bin");
+    reader.index_ = names.field(runtime::Atom::index);
+    reader.length_ = names.field(runtime::Atom::len);
+    reader.term_ = names.field_if_any(runtime::Atom::u_bin);
     if (reader.term_) {
-        reader.bits_ = names.field("ErlHeapBits", "size");
-        reader.data_ = names.field("ErlHeapBits", "data");
-        reader.heap_bits_bytes_ = names.bytes("ErlHeapBits");
-        reader.heap_bits_tag_ = names.constant("heap_bits_subtag");
-        reader.base_ = names.field("ErlSubBits", "base_flags");
-        reader.start_ = names.field("ErlSubBits", "start");
-        reader.end_ = names.field("ErlSubBits", "end");
-        reader.sub_bits_bytes_ = names.bytes("ErlSubBits");
-        reader.sub_bits_tag_ = names.constant("sub_bits_subtag");
+        reader.bits_ = names.field(runtime::ErlHeapBits::size);
+        reader.data_ = names.field(runtime::ErlHeapBits::data);
+        reader.heap_bits_bytes_ = names.bytes(runtime::ErlHeapBits::kName);
+        reader.heap_bits_tag_ = names.constant(runtime::constant::heap_bits_subtag);
+        reader.base_ = names.field(runtime::ErlSubBits::base_flags);
+        reader.start_ = names.field(runtime::ErlSubBits::start);
+        reader.end_ = names.field(runtime::ErlSubBits::end);
+        reader.sub_bits_bytes_ = names.bytes(runtime::ErlSubBits::kName);
+        reader.sub_bits_tag_ = names.constant(runtime::constant::sub_bits_subtag);
     } else {
-        reader.name_ = names.field("Atom", "name");
+        reader.name_ = names.field(runtime::Atom::name);
     }
-    reader.bytes_ = names.bytes("Atom");
+    reader.bytes_ = names.bytes(runtime::Atom::kName);
     RETURN_IF_ERROR(names.outcome());
     return reader;
 }
@@ -155,8 +156,8 @@ Result<records::Atoms> AtomReader::page(std::uint32_t first, std::uint32_t most,
 Result<AtomWords> AtomWords::resolve(const Layout& layout) {
     LayoutNames names(layout);
     AtomWords words;
-    words.tag_ = names.constant("atom_tag");
-    words.shift_ = static_cast<std::uint32_t>(names.constant("atom_shift"));
+    words.tag_ = names.constant(runtime::constant::atom_tag);
+    words.shift_ = static_cast<std::uint32_t>(names.constant(runtime::constant::atom_shift));
     words.mask_ = (std::uint64_t{1} << words.shift_) - 1;
     RETURN_IF_ERROR(names.outcome());
     return words;

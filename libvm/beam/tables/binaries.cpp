@@ -1,4 +1,5 @@
 #include <libdump/base/return_if_error.h>
+#include <libvm/beam/layout/runtime_names.h>
 #include <libvm/beam/layout/struct_view.h>
 #include <libvm/beam/tables/binaries.h>
 
@@ -107,7 +108,7 @@ struct Names {
         Names result(names);
         const auto& reference = result.reference;
         // erl_term.h: a header's arity is the thing's size in words, the header not counted.
-        const auto shift = names.constant("header_arity_shift");
+        const auto shift = names.constant(runtime::constant::header_arity_shift);
         result.refc_header = (reference.bytes / 8 - 1) << shift | reference.subtag;
         result.magic_ref_header = (reference.magic_bytes / 8 - 1) << shift | reference.magic_subtag;
         RETURN_IF_ERROR(names.outcome());

@@ -1,5 +1,6 @@
 #include <libdump/base/return_if_error.h>
 #include <libdump/format/format.h>
+#include <libvm/beam/layout/runtime_names.h>
 #include <libvm/beam/layout/struct_view.h>
 #include <libvm/beam/layout/structs.h>
 #include <libvm/beam/tables/id_table.h>
@@ -92,8 +93,9 @@ Result<PidWords> PidWords::of(Vm& vm) {
 
 Result<PidWords> PidWords::resolve(const Layout& layout, std::uint32_t slots) {
     LayoutNames names(layout);
-    PidWords words{names.constant("pid_tag"), names.constant("pid_shift"),
-                   names.constant("pid_number_bits"), slots};
+    PidWords words{names.constant(runtime::constant::pid_tag),
+                   names.constant(runtime::constant::pid_shift),
+                   names.constant(runtime::constant::pid_number_bits), slots};
     RETURN_IF_ERROR(names.outcome());
     return words;
 }

@@ -1,4 +1,5 @@
 #include <libdump/base/return_if_error.h>
+#include <libvm/beam/layout/runtime_names.h>
 #include <libvm/beam/layout/struct_view.h>
 #include <libvm/beam/layout/structs.h>
 #include <libvm/beam/tables/index_table.h>
@@ -27,7 +28,8 @@ Result<IndexTableWalker> IndexTableWalker::open(Vm& vm, Address table) {
     const IndexTableFields fields(names);
     IndexTableWalker walker;
     walker.vm_ = &vm;
-    walker.page_shift_ = static_cast<std::uint32_t>(names.constant("index_page_shift"));
+    walker.page_shift_ =
+        static_cast<std::uint32_t>(names.constant(runtime::constant::index_page_shift));
     RETURN_IF_ERROR(names.outcome());
     auto read = OwnedStruct::read(vm.memory(), table, fields.bytes);
     if (!read) {
@@ -65,7 +67,7 @@ Result<std::vector<Address>> IndexTableWalker::objects(std::uint32_t first, std:
 Result<Address> index_object(Vm& vm, Address table, std::uint32_t index) {
     LayoutNames names(vm.layout());
     const IndexTableFields fields(names);
-    const auto page_shift = names.constant("index_page_shift");
+    const auto page_shift = names.constant(runtime::constant::index_page_shift);
     RETURN_IF_ERROR(names.outcome());
     ASSIGN_OR_RETURN(const auto read, OwnedStruct::read(vm.bulk(), table, fields.bytes));
     if (index >= read.view().u32(fields.entries)) {

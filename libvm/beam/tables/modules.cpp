@@ -1,5 +1,6 @@
 #include <libdump/base/return_if_error.h>
 #include <libdump/term/external_tags.h>
+#include <libvm/beam/layout/runtime_names.h>
 #include <libvm/beam/tables/index_table.h>
 #include <libvm/beam/tables/modules.h>
 
@@ -28,16 +29,16 @@ struct ModuleTableFields {
 Result<ModuleTableFields> ModuleTableFields::resolve(const Layout& layout) {
     LayoutNames names(layout);
     ModuleTableFields fields;
-    fields.table_bytes = names.bytes("IndexTable");
-    fields.module_bytes = names.bytes("Module");
-    fields.module = names.field("Module", "module");
-    fields.curr = names.field("Module", "curr");
-    fields.old = names.field("Module", "old");
-    fields.on_load = names.field("Module", "on_load");
-    fields.instance_bytes = names.bytes("ModuleInstance");
-    fields.header = names.field("ModuleInstance", "code_hdr");
-    fields.length = names.field("ModuleInstance", "code_length");
-    fields.catches = names.field("ModuleInstance", "catches");
+    fields.table_bytes = names.bytes(runtime::IndexTable::kName);
+    fields.module_bytes = names.bytes(runtime::Module::kName);
+    fields.module = names.field(runtime::Module::module);
+    fields.curr = names.field(runtime::Module::curr);
+    fields.old = names.field(runtime::Module::old);
+    fields.on_load = names.field(runtime::Module::on_load);
+    fields.instance_bytes = names.bytes(runtime::ModuleInstance::kName);
+    fields.header = names.field(runtime::ModuleInstance::code_hdr);
+    fields.length = names.field(runtime::ModuleInstance::code_length);
+    fields.catches = names.field(runtime::ModuleInstance::catches);
     RETURN_IF_ERROR(names.outcome());
     // An inferred layout has the two structures from different releases.
     for (const auto field : {fields.curr, fields.old}) {
@@ -163,12 +164,12 @@ Result<ModuleReader> ModuleReader::open(Vm& vm) {
     ASSIGN_OR_RETURN(auto atoms, AtomWords::resolve(vm.layout()));
     LayoutNames names(vm.layout());
     ModuleReader reader(vm, atoms, names);
-    reader.fname_ = names.field("BeamCodeLineTab", "fname_ptr");
-    reader.loc_size_ = names.field("BeamCodeLineTab", "loc_size");
-    reader.loc_tab_ = names.field("BeamCodeLineTab", "loc_tab");
-    reader.func_tab_ = names.field("BeamCodeLineTab", "func_tab");
-    reader.line_bytes_ = names.bytes("BeamCodeLineTab");
-    reader.info_mfa_ = names.field("ErtsCodeInfo", "mfa");
+    reader.fname_ = names.field(runtime::BeamCodeLineTab::fname_ptr);
+    reader.loc_size_ = names.field(runtime::BeamCodeLineTab::loc_size);
+    reader.loc_tab_ = names.field(runtime::BeamCodeLineTab::loc_tab);
+    reader.func_tab_ = names.field(runtime::BeamCodeLineTab::func_tab);
+    reader.line_bytes_ = names.bytes(runtime::BeamCodeLineTab::kName);
+    reader.info_mfa_ = names.field(runtime::ErtsCodeInfo::mfa);
     RETURN_IF_ERROR(names.outcome());
     LayoutNames more(vm.layout());
     if (const CodeAttributeFields attributes(more); more.outcome()) {

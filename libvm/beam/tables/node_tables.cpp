@@ -1,4 +1,5 @@
 #include <libdump/base/return_if_error.h>
+#include <libvm/beam/layout/runtime_names.h>
 #include <libvm/beam/layout/struct_view.h>
 #include <libvm/beam/tables/index_table.h>
 #include <libvm/beam/tables/node_tables.h>
@@ -24,9 +25,9 @@ Page& page_for(std::vector<Page>& pages, std::size_t items_in_last, std::size_t 
 /// Addresses of all ErlFunEntry. From OTP 29 on (erl_fun.c, erl_code_staged.h) those of the active
 /// code index; an entry stays in all indexes once it is made.
 Result<std::vector<Address>> fun_entries(Vm& vm) {
-    const bool staged = vm.layout().structure("FunTableEntry").has_value();
+    const bool staged = vm.layout().has(runtime::FunTableEntry::kName);
     if (!staged) {
-        const auto container = vm.layout().field("ErlFunEntryContainer", "entry");
+        const auto container = vm.layout().field(runtime::ErlFunEntryContainer::entry);
         auto objects = hash_objects(vm, vm.tables().funs);
         if (!container || !objects) {
             return std::unexpected(!container ? container.error() : objects.error());
@@ -37,8 +38,8 @@ Result<std::vector<Address>> fun_entries(Vm& vm) {
         return objects;
     }
     LayoutNames names(vm.layout());
-    const auto table_bytes = names.bytes("IndexTable");
-    const auto entry = names.field("FunTableEntry", "object");
+    const auto table_bytes = names.bytes(runtime::IndexTable::kName);
+    const auto entry = names.field(runtime::FunTableEntry::object);
     RETURN_IF_ERROR(names.outcome());
     auto table = IndexTableWalker::open(
         vm, vm.tables().funs + std::uint64_t{vm.facts().active_code_index} * table_bytes);
@@ -58,7 +59,7 @@ Result<std::vector<Address>> fun_entries(Vm& vm) {
 
 Result<ExportReader> ExportReader::open(Vm& vm) {
     LayoutNames names(vm.layout());
-    const auto table_bytes = names.bytes("IndexTable");
+    const auto table_bytes = names.bytes(runtime::IndexTable::kName);
     RETURN_IF_ERROR(names.outcome());
     auto atoms = AtomWords::resolve(vm.layout());
     auto table = IndexTableWalker::open(
@@ -67,7 +68,7 @@ Result<ExportReader> ExportReader::open(Vm& vm) {
         return wrap("export table", !atoms ? atoms.error() : table.error());
     }
     ExportReader reader(vm, *table, *atoms);
-    reader.entry_export_ = names.field("ExportEntry", "ep");
+    reader.entry_export_ = names.field(runtime::ExportEntry::ep);
     reader.export_ = ExportFields(names);
     RETURN_IF_ERROR(names.outcome());
     return reader;

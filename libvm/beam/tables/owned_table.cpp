@@ -1,4 +1,5 @@
 #include <libdump/base/return_if_error.h>
+#include <libvm/beam/layout/runtime_names.h>
 #include <libvm/beam/tables/owned_table.h>
 
 #include <fmt/format.h>
@@ -20,12 +21,12 @@ constexpr std::uint64_t kMaxRows = std::uint64_t{1} << 20U;
 Result<OwnedTableReader> OwnedTableReader::open(Vm& vm) {
     LayoutNames names(vm.layout());
     OwnedTableReader reader(vm, BinaryFields(names));
-    reader.owner_ = names.field("DbTableHash", "common.owner");
-    reader.of_binary_ = names.field("DbTableHash", "common.btid");
-    reader.active_ = names.field("DbTableHash", "nactive");
-    reader.segments_ = names.field("DbTableHash", "segtab");
-    reader.next_ = names.field("HashDbTerm", "next");
-    reader.tuple_ = names.field("HashDbTerm", "dbterm.tpl");
+    reader.owner_ = names.field(runtime::DbTableHash::common_owner);
+    reader.of_binary_ = names.field(runtime::DbTableHash::common_btid);
+    reader.active_ = names.field(runtime::DbTableHash::nactive);
+    reader.segments_ = names.field(runtime::DbTableHash::segtab);
+    reader.next_ = names.field(runtime::HashDbTerm::next);
+    reader.tuple_ = names.field(runtime::HashDbTerm::dbterm_tpl);
     RETURN_IF_ERROR(names.outcome());
     return reader;
 }

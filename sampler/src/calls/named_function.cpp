@@ -3,6 +3,7 @@
 #include <libdump/base/decimal.h>
 #include <libdump/base/return_if_error.h>
 #include <libdump/base/terminal_text.h>
+#include <libvm/beam/layout/runtime_names.h>
 #include <libvm/beam/tables/node_tables.h>
 
 #include <fmt/format.h>
@@ -65,7 +66,7 @@ Result<std::optional<TableEntry>> find_in(ObservedNode& node, beam::ModuleReader
 /// say where that is.
 Result<std::optional<bool>> is_bif(ObservedNode& node, const beam::CodeMfa& function) {
     beam::LayoutNames names(node.vm().layout());
-    const auto number = names.field("BifExport", "bif_number");
+    const auto number = names.field(beam::runtime::BifExport::bif_number);
     if (!names.outcome()) {
         return std::nullopt;
     }
@@ -124,7 +125,7 @@ bool jumps_to_begin(std::span<const std::byte> code) {
 
 Result<LoadedFunction> find_loaded_function(ObservedNode& node, const std::string& text) {
     beam::LayoutNames names(node.vm().layout());
-    const auto info_bytes = names.bytes("ErtsCodeInfo");
+    const auto info_bytes = names.bytes(beam::runtime::ErtsCodeInfo::kName);
     RETURN_IF_ERROR(names.outcome());
     ASSIGN_OR_RETURN(auto reader, beam::ModuleReader::open(node.vm()));
     bool module_is_loaded = false;

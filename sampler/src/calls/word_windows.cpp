@@ -2,6 +2,7 @@
 
 #include <libdump/base/return_if_error.h>
 #include <libsample/profile/call_windows.h>
+#include <libvm/beam/layout/runtime_names.h>
 
 #include <algorithm>
 #include <cstring>
@@ -33,7 +34,7 @@ struct WordWindows::Seen {
 
 std::optional<WordWindows> WordWindows::open(ObservedNode& node, const NodeThreads& threads) {
     beam::LayoutNames names(node.vm().layout());
-    const auto counter = names.field("SchedulerCollections", "garbage_cols");
+    const auto counter = names.field(beam::runtime::SchedulerCollections::garbage_cols);
     if (!names.outcome() || counter.offset % 8 != 0) {
         return std::nullopt;
     }

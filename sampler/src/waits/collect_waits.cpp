@@ -2,6 +2,7 @@
 
 #include <libdump/base/return_if_error.h>
 #include <libsample/node/observed_node.h>
+#include <libvm/beam/layout/runtime_names.h>
 #include <libvm/beam/processes/process_proof.h>
 #include <libvm/beam/tables/id_table.h>
 #include <libvm/target/process/clock.h>
@@ -75,11 +76,11 @@ Result<Unmoved> Unmoved::open(ObservedNode& node) {
     ASSIGN_OR_RETURN(auto proof, beam::ProcessProof::open(vm.layout(), vm.bulk()));
     Unmoved unmoved(std::move(proof));
     beam::LayoutNames names(vm.layout());
-    unmoved.id_ = names.field("Process", "common.id");
-    unmoved.reds_ = names.field("Process", "reds");
-    unmoved.place_ = names.field("Process", "i");
-    unmoved.stop_ = names.field("Process", "stop");
-    unmoved.htop_ = names.field("Process", "htop");
+    unmoved.id_ = names.field(beam::runtime::Process::common_id);
+    unmoved.reds_ = names.field(beam::runtime::Process::reds);
+    unmoved.place_ = names.field(beam::runtime::Process::i);
+    unmoved.stop_ = names.field(beam::runtime::Process::stop);
+    unmoved.htop_ = names.field(beam::runtime::Process::htop);
     RETURN_IF_ERROR(names.outcome());
     return unmoved;
 }

@@ -23,7 +23,7 @@ ErlNode.sysname CatchPool.high_mark CatchPool.tabsize CatchPool.beam_catches
 
 # Structures that are not read yet.
 UNREAD = set("""
-ExportBlob FunBlob ErtsPrtSD
+ErtsPrtSD
 ErtsAlignedRunQueue ErtsRunPrioQueue RunQueueLinks PortQueueLinks
 DistRelations ErtsDistOutputBuf ErlIOVec
 """.split())

@@ -46,10 +46,10 @@ TEST(Layout, LayoutNamesKeepsTheFirstThatIsMissing) {
     auto layout = Layout::parse(kSmall);
     ASSERT_TRUE(layout);
     LayoutNames names(*layout);
-    EXPECT_EQ(names.field("Thing", "next").offset, 8U);
+    EXPECT_EQ(names.field(FieldName{"Thing", "next"}).offset, 8U);
     EXPECT_TRUE(names.outcome());
-    names.field("Thing", "first");
-    names.constant("second");
+    names.field(FieldName{"Thing", "first"});
+    names.constant(ConstantName{"second"});
     ASSERT_FALSE(names.outcome());
     EXPECT_THAT(names.outcome().error().message, HasSubstr("Thing.first"));
 }

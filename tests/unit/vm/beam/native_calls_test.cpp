@@ -45,7 +45,7 @@ class NativeCallsTest : public OnStandardNode {
     FakeProcess& process() { return node.init; }
     Field stop_field() {
         LayoutNames names(layout);
-        return names.field("Process", "stop");
+        return names.field(FieldName{"Process", "stop"});
     }
     void put(Address at, const std::vector<int>& bytes) {
         for (std::size_t index = 0; index < bytes.size(); ++index) {

@@ -23,7 +23,7 @@ class ProcessProofTest : public ::testing::Test {
         : layout_(Layout::parse(builtin_layouts()[0].json).value()),
           names_(layout_),
           proof_(ProcessProof::open(layout_, fake_).value()) {
-        fake_.add("process", kProcess, names_.bytes("Process"));
+        fake_.add("process", kProcess, names_.bytes(StructName{"Process"}));
     }
 
     ProcessReading reading() {
@@ -32,7 +32,7 @@ class ProcessProofTest : public ::testing::Test {
         return result;
     }
     void put(std::string_view name, std::uint64_t value) {
-        const auto field = names_.field("Process", name);
+        const auto field = names_.field(FieldName{"Process", name});
         const auto bytes = std::as_bytes(std::span(&value, 1)).first(field.bytes);
         fake_.put_bytes(kProcess + field.offset, bytes);
     }
@@ -63,7 +63,7 @@ TEST_F(ProcessProofTest, NothingChangedIsProven) {
 class TornCopy {
   public:
     explicit TornCopy(const Layout& layout) : layout_(layout) {
-        fake_.add("process", kProcess, LayoutNames(layout).bytes("Process"));
+        fake_.add("process", kProcess, LayoutNames(layout).bytes(StructName{"Process"}));
         fake_.add_words("heap", kHeap, {kOld, kOld});
     }
 
@@ -153,25 +153,34 @@ TEST(ProcessProof, EachFieldOfALayoutIsWatchedOrHasAReason) {
 TEST_F(ProcessProofTest, WhatOthersMayDoDoesNotMatter) {
     EXPECT_EQ(after("sig_inq.len", 3), records::VOID_REASON_NONE);
     EXPECT_EQ(after("sig_inq.first", 0x5000), records::VOID_REASON_NONE);
-    EXPECT_EQ(after("state", names_.constant("state_active")), records::VOID_REASON_NONE);
-    EXPECT_EQ(after("state", names_.constant("state_suspended")), records::VOID_REASON_NONE);
+    EXPECT_EQ(after("state", names_.constant(ConstantName{"state_active"})),
+              records::VOID_REASON_NONE);
+    EXPECT_EQ(after("state", names_.constant(ConstantName{"state_suspended"})),
+              records::VOID_REASON_NONE);
 }
 
 TEST_F(ProcessProofTest, WhoeverRunsOrIsWrittenToIsBusy) {
     for (const auto* state : {"state_running", "state_running_sys", "state_dirty_running_sys"}) {
-        EXPECT_EQ(after("state", names_.constant(state)), records::VOID_REASON_RUNNING) << state;
+        EXPECT_EQ(after("state", names_.constant(ConstantName{state})),
+                  records::VOID_REASON_RUNNING)
+            << state;
     }
-    EXPECT_EQ(after("state", names_.constant("state_gc")), records::VOID_REASON_COLLECTING);
-    EXPECT_EQ(after("state", names_.constant("state_exiting")), records::VOID_REASON_EXITING);
-    EXPECT_EQ(after("state", names_.constant("state_free")), records::VOID_REASON_EXITING);
-    EXPECT_EQ(after("lock.flags", names_.constant("lock_main")), records::VOID_REASON_LOCKED);
+    EXPECT_EQ(after("state", names_.constant(ConstantName{"state_gc"})),
+              records::VOID_REASON_COLLECTING);
+    EXPECT_EQ(after("state", names_.constant(ConstantName{"state_exiting"})),
+              records::VOID_REASON_EXITING);
+    EXPECT_EQ(after("state", names_.constant(ConstantName{"state_free"})),
+              records::VOID_REASON_EXITING);
+    EXPECT_EQ(after("lock.flags", names_.constant(ConstantName{"lock_main"})),
+              records::VOID_REASON_LOCKED);
 }
 
 TEST_F(ProcessProofTest, OnADirtySchedulerOnlyTheLockMatters) {
-    const auto dirty = names_.constant("state_dirty_running");
+    const auto dirty = names_.constant(ConstantName{"state_dirty_running"});
     EXPECT_EQ(after("state", dirty), records::VOID_REASON_NONE);
     put("state", dirty);
-    EXPECT_EQ(after("lock.flags", names_.constant("lock_main")), records::VOID_REASON_LOCKED);
+    EXPECT_EQ(after("lock.flags", names_.constant(ConstantName{"lock_main"})),
+              records::VOID_REASON_LOCKED);
     EXPECT_EQ(after("htop", 8), records::VOID_REASON_CHANGED);
 }
 
@@ -179,10 +188,10 @@ TEST_F(ProcessProofTest, TheLockIsReadAfterTheTops) {
     auto reading_with = reading();
     EXPECT_EQ(proof_.busy(reading_with), records::VOID_REASON_NONE);
     // A sender took the lock after its word was copied with the structure.
-    reading_with.lock = names_.constant("lock_main");
+    reading_with.lock = names_.constant(ConstantName{"lock_main"});
     EXPECT_EQ(proof_.busy(reading_with), records::VOID_REASON_LOCKED);
     reading_with = reading();
-    reading_with.state = names_.constant("state_running");
+    reading_with.state = names_.constant(ConstantName{"state_running"});
     EXPECT_EQ(proof_.busy(reading_with), records::VOID_REASON_RUNNING);
 }
 

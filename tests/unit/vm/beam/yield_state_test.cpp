@@ -29,7 +29,7 @@ class YieldStateTest : public ::testing::Test {
         : layout_(Layout::parse(builtin_layouts()[0].json).value()),
           names_(layout_),
           yield_state_(YieldState::open(layout_).value()),
-          structure_(names_.bytes("Process")) {
+          structure_(names_.bytes(StructName{"Process"})) {
         memory_.add("code", kCode, 4096);
         const auto atoms = AtomWords::resolve(layout_).value();
         memory_.put(kMfa, atoms.word(17));
@@ -39,7 +39,8 @@ class YieldStateTest : public ::testing::Test {
                   0,    0,    0x41, 0xff, 0xce, 0x0f, 0x8e, 1, 2,    3,    4,    0x48, 0x83});
         put("heap", kHeap);
         put("hend", kHeapEnd);
-        put("state", names_.constant("state_running") | names_.constant("state_active"));
+        put("state", names_.constant(ConstantName{"state_running"}) |
+                         names_.constant(ConstantName{"state_active"}));
     }
 
     void put_code(const std::vector<int>& bytes) {
@@ -50,11 +51,11 @@ class YieldStateTest : public ::testing::Test {
         memory_.put_bytes(kFunction, code);
     }
     void put(std::string_view name, std::uint64_t value) {
-        const auto field = names_.field("Process", name);
+        const auto field = names_.field(FieldName{"Process", name});
         std::memcpy(structure_.data() + field.offset, &value, field.bytes);
     }
     [[nodiscard]] std::uint64_t get(std::string_view name) {
-        return StructView(structure_).get(names_.field("Process", name));
+        return StructView(structure_).get(names_.field(FieldName{"Process", name}));
     }
     static target::ThreadRegisters at(Address instruction) {
         return {.thread = 7,
@@ -128,10 +129,11 @@ TEST_F(YieldStateTest, WhatContradictsTheStructureIsNotBelieved) {
     crossed.r15 = crossed.rsp + 8;
     EXPECT_FALSE(applies(crossed));
     for (const auto* state : {"state_gc", "state_exiting", "state_running_sys"}) {
-        put("state", names_.constant("state_running") | names_.constant(state));
+        put("state",
+            names_.constant(ConstantName{"state_running"}) | names_.constant(ConstantName{state}));
         EXPECT_FALSE(applies(at(kFunction))) << state;
     }
-    put("state", names_.constant("state_active"));
+    put("state", names_.constant(ConstantName{"state_active"}));
     EXPECT_FALSE(applies(at(kFunction)));
 }
 

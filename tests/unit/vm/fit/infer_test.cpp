@@ -56,27 +56,6 @@ TEST_F(Infer, TakesWhatTheNodeAgreesWith) {
     EXPECT_EQ(inferred->layout.constant("term_scheme"), 2U);
 }
 
-TEST_F(Infer, TakesPartsThatNoCheckReadsWhereBothNeighboursAgree) {
-    StandardNode node(layout_of("otp-27"));
-    const auto inferred = infer(node, "27", {"otp-25", "otp-29"});
-    ASSERT_TRUE(inferred) << inferred.error().message;
-    const auto below = split(layout_of("otp-25"));
-    const auto above = split(layout_of("otp-29"));
-    const auto taken = split(inferred->layout);
-    for (std::size_t part = 0; part < layout_parts().size(); ++part) {
-        if (layout_parts()[part].checked) {
-            continue;
-        }
-        const bool alike = agree(below[part], above[part]);
-        EXPECT_EQ(taken[part].structs.size(), alike ? below[part].structs.size() : 0)
-            << layout_parts()[part].name;
-        EXPECT_EQ(taken[part].constants.empty(), !alike || below[part].constants.empty())
-            << layout_parts()[part].name;
-        EXPECT_THAT(inferred->origin.left_out,
-                    ::testing::Not(::testing::Contains(std::string(layout_parts()[part].name))));
-    }
-}
-
 TEST_F(Infer, OfOneNeighbourNothingThatNoCheckReads) {
     StandardNode node(layout_of("otp-25"));
     const auto inferred = infer(node, "24", {"otp-25"});

@@ -2,6 +2,7 @@
 
 #include <libdump/base/return_if_error.h>
 #include <libdump/write/append.h>
+#include <libvm/beam/layout/runtime_names.h>
 #include <libvm/beam/layout/term_bits.h>
 
 #include <algorithm>
@@ -26,16 +27,16 @@ RowWriter::RowWriter(beam::Vm& vm, RegionCopier& copier, BinaryStore& binaries, 
       moving_(moving),
       finish_(std::move(finish)),
       names_(vm.layout()),
-      thing_(names_.field("OffHeapHeader", "thing_word")),
-      next_(names_.field("OffHeapHeader", "next")),
+      thing_(names_.field(beam::runtime::OffHeapHeader::thing_word)),
+      next_(names_.field(beam::runtime::OffHeapHeader::next)),
       reference_(names_) {
     records_.emplace(copier_.writer());
 }
 
 Result<void> RowWriter::check(const beam::Layout& layout) {
     beam::LayoutNames names(layout);
-    names.field("OffHeapHeader", "thing_word");
-    names.field("OffHeapHeader", "next");
+    names.field(beam::runtime::OffHeapHeader::thing_word);
+    names.field(beam::runtime::OffHeapHeader::next);
     const beam::BinaryReferenceFields reference(names);
     return names.outcome();
 }

@@ -3,6 +3,7 @@
 #include <libdump/base/amount_text.h>
 #include <libdump/base/return_if_error.h>
 #include <libdump/format/unpaused_run.h>
+#include <libvm/beam/layout/runtime_names.h>
 #include <libvm/target/process/clock.h>
 
 #include <fmt/format.h>
@@ -26,8 +27,8 @@ Result<ProcessRetrier> ProcessRetrier::open(Session& session) {
                      beam::ProcessProof::open(session.vm().layout(), session.vm().bulk()));
     ASSIGN_OR_RETURN(auto sizer, beam::ProcessSizer::open(session.vm()));
     beam::LayoutNames names(session.vm().layout());
-    const auto id = names.field("Process", "common.id");
-    const auto reductions = names.field("Process", "reds");
+    const auto id = names.field(beam::runtime::Process::common_id);
+    const auto reductions = names.field(beam::runtime::Process::reds);
     RETURN_IF_ERROR(names.outcome());
     return ProcessRetrier(session, std::move(proof), sizer, id, reductions);
 }

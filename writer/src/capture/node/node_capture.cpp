@@ -7,6 +7,7 @@
 #include <libdump/write/append.h>
 #include <libdump/write/record_limits.h>
 #include <libvm/beam/activity/ports.h>
+#include <libvm/beam/layout/runtime_names.h>
 #include <libvm/beam/processes/translated_call.h>
 #include <libvm/beam/tables/binaries.h>
 #include <libvm/beam/tables/id_table.h>
@@ -152,7 +153,7 @@ Result<void> NodeCapture::epoch(std::uint32_t number, records::MemorySourceKind 
 Result<void> NodeCapture::node(const std::vector<beam::ModuleCode>& modules) {
     const auto& facts = vm_.facts();
     ASSIGN_OR_RETURN(auto name, beam::read_node_name(vm_));
-    ASSIGN_OR_RETURN(auto scheme, vm_.layout().constant("term_scheme"));
+    ASSIGN_OR_RETURN(auto scheme, vm_.layout().constant(beam::runtime::constant::term_scheme));
     ASSIGN_OR_RETURN(auto processes, beam::IdTable::processes(vm_));
     ASSIGN_OR_RETURN(auto ports, beam::IdTable::ports(vm_));
     records::Node node;

@@ -8,6 +8,7 @@
 #include <libdump/base/return_if_error.h>
 #include <libdump/redact/redactor.h>
 #include <libdump/write/record_limits.h>
+#include <libvm/beam/layout/runtime_names.h>
 #include <libvm/beam/search/image_search.h>
 #include <libvm/beam/search/jit_list.h>
 #include <libvm/beam/tables/modules.h>
@@ -130,7 +131,7 @@ Result<std::unique_ptr<Session>> Session::begin(const CaptureOptions& options,
                                                 const LayoutDoubts& doubts, Choice choice,
                                                 DumpWriter writer, ProgressListener& listener,
                                                 const std::atomic<bool>& cancelled) {
-    ASSIGN_OR_RETURN(auto scheme, vm->layout().constant("term_scheme"));
+    ASSIGN_OR_RETURN(auto scheme, vm->layout().constant(beam::runtime::constant::term_scheme));
     ASSIGN_OR_RETURN(auto yield_state, beam::YieldState::open(vm->layout()));
     ASSIGN_OR_RETURN(auto native_calls, native_calls_of(*vm, options));
     ASSIGN_OR_RETURN(auto collectors, beam::Collectors::open(*vm));
