@@ -247,6 +247,9 @@ bool RowFilter::passes_number(std::uint64_t number) const {
 }
 
 bool RowFilter::is_anywhere(const Row& row) const {
+    if (!column_ || comparison_ != Comparison::kEqual || !is_text(columns_[*column_].kind)) {
+        return passes(row, Case::kMatters);
+    }
     for (std::size_t column = 0; column < row.size(); ++column) {
         if (has_pattern(cell_text(columns_[column], row[column]), value_, Case::kIgnored)) {
             return true;

@@ -42,7 +42,8 @@ class RowFilter {
     /// An absent cell passes nothing where the dump does not tell the value. Where there may be
     /// none, it is unequal to all numbers, or an empty text.
     [[nodiscard]] bool passes(const Row& row, Case letters) const;
-    /// Whether the value is part of any cell: where a filter lets nothing pass, others may.
+    /// Whether the text that is asked for as a whole is part of any cell: where `=` lets nothing
+    /// pass, `~` may. Other filters: whether the row passes.
     [[nodiscard]] bool is_anywhere(const Row& row) const;
 
     /// Whether one value of a column of texts, or of numbers, passes.

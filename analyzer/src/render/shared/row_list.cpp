@@ -6,8 +6,6 @@
 #include "render/shared/table.h"
 #include "render/shared/units.h"
 
-#include <libdump/term/pointer_text.h>
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -30,7 +28,7 @@ std::string shown(const query::Column& column, const query::Cell& cell) {
             case query::ColumnKind::kTenths:
                 return tenths_text(*number);
             case query::ColumnKind::kAddress:
-                return std::string(pointer_text(*number).view());
+                return fmt::format("{:#x}", *number);
             default:
                 return count_text(*number);
         }

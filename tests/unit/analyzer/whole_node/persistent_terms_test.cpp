@@ -71,7 +71,7 @@ TEST_F(PersistentTermsTest, AKeyAndAFilterExcludeEachOther) {
     const auto ran =
         program_.run({"persistent-terms", "tables.beamdump", "alpha", "--filter", "key=a"});
     EXPECT_EQ(ran.status, 2);
-    EXPECT_THAT(ran.err, HasSubstr("name no KEY with it"));
+    EXPECT_THAT(ran.err, HasSubstr("name no KEY with them"));
 }
 
 TEST_F(PersistentTermsTest, ADumpWithoutThemSaysSo) {
