@@ -69,7 +69,7 @@ TEST(LargeMaps, PrintInClassicAsTheVmDoes) {
                 HasSubstr("y(0)     #<81>{[1|2],<20>{[3|4]}}\n"));
 }
 
-TEST(LargeMaps, OfACrashDumpNeverShowNodesThatAreNotInIt) {
+TEST(LargeMaps, CrashDumpsNeverShowNodesThatAreNotInThem) {
     Program program;
     const std::string text =
         "=erl_crash_dump:0.5\nSun Nov 22 02:18:55 2026\nSlogan: boom\nSystem version: Erlang/OTP "
@@ -95,7 +95,7 @@ TEST(LargeMaps, OfACrashDumpNeverShowNodesThatAreNotInIt) {
                 HasSubstr("#{7=>8,k=>v}\n"));
 }
 
-TEST(LargeMaps, OfPersistentTermsPrintAsPairs) {
+TEST(LargeMaps, PersistentTermsPrintAsPairs) {
     Program program;
     const std::string text =
         "=erl_crash_dump:0.5\nSun Nov 22 02:18:55 2026\nSlogan: boom\nSystem version: Erlang/OTP "

@@ -64,7 +64,7 @@ std::size_t peak_memory() {
     return static_cast<std::size_t>(usage.ru_maxrss) * kKilobyte;
 }
 
-TEST(LongTerms, OfAnswersThatListThemFirstStreamToo) {
+TEST(LongTerms, LongTermsThatAnAnswerListsFirstAreStreamed) {
     Program program;
     program.put("endless.beamdump", endless_dump());
     // More than an answer may hold of its texts.

@@ -126,7 +126,7 @@ TEST(RecoveredIndex, StripedLiteralsAreOneRegion) {
     EXPECT_EQ(reader.trailer().totals().literal_words(), 500U);
 }
 
-TEST(RecoveredIndex, OfSeveralRunsTheLastConsistentOneCounts) {
+TEST(RecoveredIndex, TheLastConsistentOfSeveralRunsCounts) {
     DumpBuilder builder = started();
     builder.add_process(1, records::VOID_REASON_CHANGED);
     builder.add_process(2);

@@ -62,7 +62,7 @@ TEST_F(DecryptionTest, TextsOfEachLengthAreDecrypted) {
     }
 }
 
-TEST_F(DecryptionTest, ACompressedOneToo) {
+TEST_F(DecryptionTest, ACompressedTextIsDecrypted) {
     namespace io = boost::iostreams;
     const auto text = sample(100'000);
     const auto encrypted = key.encrypt(text);
@@ -94,7 +94,7 @@ TEST_F(DecryptionTest, ATruncatedFileGivesItsWholeBlocks) {
     }
 }
 
-TEST_F(DecryptionTest, OtherKeysAreRefusedByName) {
+TEST_F(DecryptionTest, KeysOfAnotherKindAreRefusedByName) {
     const auto bytes = key.encrypt(sample(1000));
     EXPECT_THAT(refused(bytes, {}), HasSubstr("is an encrypted crash dump: give the private key"));
     const EncryptionKey other;

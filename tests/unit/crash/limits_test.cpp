@@ -17,7 +17,7 @@ using ::testing::HasSubstr;
 
 constexpr std::uint64_t kMiB = 1U << 20U;
 
-TEST(Limits, OfWhatIsUnpacked) {
+TEST(Limits, UnpackedBytesAreLimited) {
     std::stringstream packed;
     {
         boost::iostreams::filtering_ostream out;
@@ -39,7 +39,7 @@ TEST(Limits, OfWhatIsUnpacked) {
     EXPECT_GT(budget.temporary(), 2 * kMiB);
 }
 
-TEST(Limits, OfSections) {
+TEST(Limits, SectionsAreLimited) {
     std::string text = "=erl_crash_dump:0.5\nx\nSlogan: boom\n";
     for (int number = 0; number < 20'000; ++number) {
         text += fmt::format("=proc:<0.{}.0>\n", number);
@@ -56,7 +56,7 @@ TEST(Limits, OfSections) {
     EXPECT_LE(taken->budget().memory(), 20'000 * 512U);
 }
 
-TEST(Limits, OfKindsOfSectionsAndOfTheSlogan) {
+TEST(Limits, KindsOfSectionsAndTheSloganAreLimited) {
     std::string kinds = "=erl_crash_dump:0.5\nx\nSlogan: boom\n";
     for (int number = 0; number < 1000; ++number) {
         kinds += fmt::format("={}{}\n", std::string(2000, 'k'), number);
@@ -114,7 +114,7 @@ std::string cells_apart(std::uint64_t count) {
     return test::with_messages(27, "", lines);
 }
 
-TEST(Limits, OfLinesOnPagesOfTheirOwn) {
+TEST(Limits, LinesOnPagesOfTheirOwnAreLimited) {
     // 40,000 pages of 4 KiB: beyond 8192 of them in a file.
     const auto text = cells_apart(40'000);
     EXPECT_LT(text.size(), 2 * kMiB);
@@ -131,7 +131,7 @@ TEST(Limits, OfLinesOnPagesOfTheirOwn) {
     }
 }
 
-TEST(Limits, OfWhatGoesIntoTheDump) {
+TEST(Limits, WhatGoesIntoTheDumpIsLimited) {
     std::string lines;
     for (std::uint64_t number = 0; number < 20'000; ++number) {
         lines += fmt::format("{:X}:F1A:{}.{:020}e+00\n", 0x7F00'0000'0000 + number * 16,
@@ -142,7 +142,7 @@ TEST(Limits, OfWhatGoesIntoTheDump) {
     EXPECT_LE(refused.written, 64U << 10U);
 }
 
-TEST(Limits, OfNames) {
+TEST(Limits, NamesAreLimited) {
     std::string messages;
     std::string links = "Link list: [";
     for (int number = 0; number < 20'000; ++number) {

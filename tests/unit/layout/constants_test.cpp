@@ -36,7 +36,7 @@ TEST(Constants, AreReadFromALinkedFile) {
     EXPECT_EQ(read->constants.size(), 3U);
 }
 
-TEST(Constants, OfAnotherSizeOrWithoutDataAreRefused) {
+TEST(Constants, AConstantOfAnotherSizeOrWithoutDataIsRefused) {
     CFixture c;
     const auto narrow = read_constants(c.object("const int beamdump_layout_constant_a = 1;"));
     ASSERT_FALSE(narrow);

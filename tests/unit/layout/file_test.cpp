@@ -90,7 +90,7 @@ TEST(Names, ListAllThatTheKeptLayoutsName) {
     }
 }
 
-TEST(Names, OfALayoutAreAdded) {
+TEST(Names, NamesOfALayoutAreAdded) {
     auto names = *parse_names(R"({"structures": {"Thing": {"types": ["struct thing"],
         "fields": {"size": ["u.size"]}}}, "constants": ["c"], "constants_source": {}})");
     add_names_of(small_layout(), names);

@@ -36,7 +36,7 @@ TEST(BinaryIndex, UnknownAddressIsAbsent) {
     }
 }
 
-TEST(BinaryIndex, OfSeveralAtOneAddressTheLastBeforeTheRunsEndCounts) {
+TEST(BinaryIndex, TheLastAtAnAddressBeforeTheRunsEndCounts) {
     DumpBuilder builder(small_frames());
     builder.add_node();
     std::vector<std::uint64_t> offsets;

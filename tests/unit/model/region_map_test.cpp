@@ -63,7 +63,7 @@ TEST(RegionMap, WordsThatACrashDumpLacksAreInNoRegion) {
     EXPECT_EQ(some[0], 4U);
 }
 
-TEST(RegionMap, OfOverlappingRegionsTheLastWrittenCounts) {
+TEST(RegionMap, TheLastWrittenOfOverlappingRegionsCounts) {
     DumpBuilder builder(small_frames());
     builder.add_node();
     const auto add = [&](std::uint64_t address, std::uint64_t words, std::uint64_t value) {

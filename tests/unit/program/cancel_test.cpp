@@ -57,7 +57,7 @@ TEST(CancelOnSignal, TheSecondEndsTheProcess) {
     EXPECT_EQ(WEXITSTATUS(status), 1);
 }
 
-TEST(CancelOnSignal, SoDoesTheEndOfItsGrace) {
+TEST(CancelOnSignal, TheProcessEndsWhenItsGraceIsOver) {
     const int status = status_of([] {
         target::StopTracker stops;
         const auto watch = CancelOnSignal::start(stops, std::chrono::milliseconds(20)).value();
@@ -84,13 +84,13 @@ int status_when_busy(std::chrono::milliseconds busy,
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-TEST(CancelOnSignal, SoDoesWorkThatTakesLongerThanItsPatience) {
+TEST(CancelOnSignal, TheProcessEndsWhenWorkTakesLongerThanItsPatience) {
     const auto started = std::chrono::steady_clock::now();
     EXPECT_EQ(status_when_busy(std::chrono::seconds(30), [](auto&, auto&) {}), 1);
     EXPECT_LT(std::chrono::steady_clock::now() - started, std::chrono::seconds(20));
 }
 
-TEST(CancelOnSignal, NotWhileTheNodeIsHeldOrTheOutcomeIsTold) {
+TEST(CancelOnSignal, TheProcessStaysWhileTheNodeIsHeldOrTheOutcomeIsTold) {
     constexpr auto kLonger = CancelOnSignal::kPatience * 3;
     EXPECT_EQ(status_when_busy(kLonger, [](auto&, auto& stops) { stops.begin(0).value(); }), 42);
     EXPECT_EQ(status_when_busy(kLonger, [](auto& watch, auto&) { watch.finishing(); }), 42);

@@ -11,7 +11,7 @@ TEST(Policy, HasTwoNames) {
     EXPECT_FALSE(named_policy("texts"));
 }
 
-TEST(Policy, OfJson) {
+TEST(Policy, APolicyIsReadFromJson) {
     const auto policy = parse_policy(
         R"({"level": "text", "keep_atoms": ["my_*"], "hide_atoms": ["a", "b"], "salt": "s"})");
     ASSERT_TRUE(policy) << policy.error().message;
@@ -22,7 +22,7 @@ TEST(Policy, OfJson) {
     EXPECT_EQ(policy->salt, "s");
 }
 
-TEST(Policy, OfJsonHasListsOfTerms) {
+TEST(Policy, APolicyOfJsonHasListsOfTerms) {
     const auto policy =
         parse_policy(R"({"level": "structure", "keep_keys": ["a*"], "hide_keys": ["ab"],
         "keep_records": ["r"], "hide_structs": ["S"], "keep_modules": ["m"]})");

@@ -99,7 +99,7 @@ TEST(WordPass, HidesObjectsOfOtp27) {
                  2U << 16U | 1U << 8U | header(5, 0), kHere, small(0), kBoxed});
 }
 
-TEST(WordPass, OfTextKeepsNumbersThatAreNoCharacters) {
+TEST(WordPass, TextKeepsNumbersThatAreNoCharacters) {
     expect_pass(TermScheme::kOtp25,
                 {header(0, 2), small('a'), small(1U << 21U), small('a'), kNil, small(1U << 21U),
                  kNil, header(6, 1), 0x3FF0'0000'0000'0000, header(9, 2), 8, kText},
@@ -108,7 +108,7 @@ TEST(WordPass, OfTextKeepsNumbersThatAreNoCharacters) {
                 Level::kText);
 }
 
-TEST(WordPass, OfTextHidesBigIntegers) {
+TEST(WordPass, TextHidesBigIntegers) {
     // The VM fills unused words with them; what was there before stays.
     expect_pass(TermScheme::kOtp25, {header(2, 2), kText, kText},
                 {header(2, 2), 0xA5A5'A5A5'A5A5'A5A5, 0xA5A5'A5A5'A5A5'A5A5}, Level::kText);

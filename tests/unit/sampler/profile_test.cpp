@@ -105,7 +105,7 @@ TEST(Profile, MostSamplesOfTheirOwnComeFirst) {
     EXPECT_EQ(sorted[2].second.total, 3U);
 }
 
-TEST(SamplesBy, OfAnUnknownName) {
+TEST(SamplesBy, AnUnknownNameIsRefused) {
     EXPECT_EQ(parse_samples_by("initial_call").value(), SamplesBy::kInitialCall);
     EXPECT_EQ(parse_samples_by("pid").error().code, ErrorCode::kUsage);
 }

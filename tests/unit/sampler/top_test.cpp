@@ -135,7 +135,7 @@ TEST(Utilisation, ThreadsTogetherAreProcessors) {
     EXPECT_DOUBLE_EQ(utilisation(before, after).at(kDirty), 1.5);
 }
 
-TEST(Utilisation, OfThreadsThatAreInBoth) {
+TEST(Utilisation, ThreadsThatAreInBothReadingsAreCompared) {
     const NodeLoad before{
         .at_ns = 0,
         .threads = {{11, {kFirst, 500}}, {12, {kSecondOne, 500}}, {13, {kSecondOne, 0}}}};

@@ -69,7 +69,7 @@ TEST_F(HeapOfCrashDump, WordsOutsideTheHeapAreOfTheOldHeapWhereThereIsNothingEls
         << "no word is called dead";
 }
 
-TEST_F(HeapOfCrashDump, OrOfFragments) {
+TEST_F(HeapOfCrashDump, WordsOutsideTheHeapAreOfFragmentsWithoutAnOldHeap) {
     const Ran ran = heap({.fragments = 50});
     EXPECT_THAT(ran.out, HasSubstr("  fragments     50    50     2     ?           ?\n"));
     EXPECT_THAT(heap({.messages = 1}).out,
@@ -77,7 +77,7 @@ TEST_F(HeapOfCrashDump, OrOfFragments) {
         << "what messages take is not told";
 }
 
-TEST_F(HeapOfCrashDump, OrOfNeitherWhereTheTextDoesNotTell) {
+TEST_F(HeapOfCrashDump, WordsOutsideTheHeapAreUnplacedWhereTheTextDoesNotTell) {
     const Ran ran = heap({.old_heap = 100, .fragments = 50});
     EXPECT_THAT(
         ran.out,

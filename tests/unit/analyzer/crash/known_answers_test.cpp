@@ -150,7 +150,7 @@ class Slogans : public Texts {
     std::string summary(const std::string& slogan) { return summary_of(with_slogan(slogan)); }
 };
 
-TEST_F(Slogans, OfTheRuntimeAreExplained) {
+TEST_F(Slogans, TheRuntimesSlogansAreExplained) {
     const std::string asked = " The thread that asked for it ran logger (<0.9.0>).\n";
     EXPECT_THAT(summary("eheap_alloc: Cannot allocate 6801972448 bytes of memory (of type "
                         "\"heap\")."),
@@ -178,7 +178,7 @@ TEST_F(Slogans, OfTheRuntimeAreExplained) {
     EXPECT_THAT(summary("halted by an operator"), Not(HasSubstr("The node ended")));
 }
 
-TEST_F(Slogans, OfTheStartAreExplainedWithEitherFirstLetter) {
+TEST_F(Slogans, SlogansOfTheStartAreExplainedWithEitherFirstLetter) {
     for (const std::string slogan :
          {"Could not start kernel pid (application_controller) (\"error in config file\")",
           "could not start kernel pid (application_controller) ()",

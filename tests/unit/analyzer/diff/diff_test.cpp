@@ -108,7 +108,7 @@ TEST_F(Diff, LimitKeepsTheFirst) {
     EXPECT_EQ(section(result, "processes").gone, 3U);
 }
 
-TEST_F(Diff, OfThreeDumpsOnlySteadyGrowthIsFound) {
+TEST_F(Diff, OnlySteadyGrowthOfThreeDumpsIsFound) {
     program_.put("middle.beamdump", [] {
         SampleDump dump(1'700'000'160'000'000);
         SampleProcess alpha = alpha_process();

@@ -64,7 +64,7 @@ TEST_F(Facts, AProcessWithMostOfTheMemoryIsNamed) {
     EXPECT_THAT(findings.found.front().command, HasSubstr("heap node.beamdump 0.1.0"));
 }
 
-TEST_F(Facts, OfAVoidProcessNoTermsArePromised) {
+TEST_F(Facts, NoTermsOfAVoidProcessArePromised) {
     SampleDump dump;
     SampleProcess process = alpha_process();
     process.memory = 61 * kMebi;

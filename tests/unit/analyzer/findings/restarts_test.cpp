@@ -146,7 +146,7 @@ class RestartLoops : public FindingsFixture {
     SampleDump dump_;
 };
 
-TEST_F(RestartLoops, OfOtpAndElixirAreFound) {
+TEST_F(RestartLoops, LoopsOfOtpAndElixirAreFound) {
     dump_.add(waiting(1, otp_state(1)));
     dump_.add(waiting(2, struct_state(2, kDynamic)));
     const auto findings = look(dump_);
@@ -155,7 +155,7 @@ TEST_F(RestartLoops, OfOtpAndElixirAreFound) {
         << program_.run({"backtrace", "node.beamdump", "<0.1.0>"}).out;
 }
 
-TEST_F(RestartLoops, OfASupervisorThatHibernatesAreFound) {
+TEST_F(RestartLoops, LoopsOfASupervisorThatHibernatesAreFound) {
     dump_.add(hibernating(1, otp_state(1)));
     dump_.add(hibernating(2, otp_state(2), kAlphaAtom));
     const auto findings = look(dump_);
@@ -172,7 +172,7 @@ TEST_F(RestartLoops, OfASupervisorThatHibernatesAreFound) {
                 ::testing::HasSubstr("  state, gen_server:loop_hibernate/4  "));
 }
 
-TEST_F(RestartLoops, OfASupervisorWhoseStackIsDroppedAreFound) {
+TEST_F(RestartLoops, LoopsOfASupervisorWhoseStackIsDroppedAreFound) {
     dump_.add(dropped(1, otp_state(1)));
     dump_.add(dropped(2, otp_state(2), kAlphaAtom));
     auto awake = dropped(3, otp_state(3));

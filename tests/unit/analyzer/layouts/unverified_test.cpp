@@ -122,7 +122,7 @@ TEST_F(Unverified, ValuesThatAFieldFeedsAreNamed) {
     EXPECT_THAT(said("Process.heap_sz"), HasSubstr("memory"));
 }
 
-TEST_F(Unverified, OfManyValuesTheFirstAreNamed) {
+TEST_F(Unverified, TheFirstOfManyValuesAreNamed) {
     const auto fields = layout_fields();
     std::vector<std::string> some(fields.begin(), std::next(fields.begin(), 60));
     EXPECT_THAT(

@@ -84,7 +84,7 @@ TEST_F(Term, IsFoundByNamesAndPositions) {
     EXPECT_EQ(text("message 0[1]"), "1\n");
 }
 
-TEST_F(Term, OfAWrongPathIsExplained) {
+TEST_F(Term, AWrongPathIsExplained) {
     EXPECT_THAT(text("y(0).alhpa"),
                 HasSubstr("a map, has no part \"alhpa\"; did you mean \"alpha\"?"));
     EXPECT_THAT(text("y(0)/key alpha/item 3"),

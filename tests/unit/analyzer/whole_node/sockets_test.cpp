@@ -42,7 +42,7 @@ TEST_F(SocketsTest, OneThatWasOpenedMeanwhileHasNoPort) {
     EXPECT_THAT(ran.out, Not(HasSubstr("\"protocol\"")));
 }
 
-TEST_F(SocketsTest, OfADumpWithoutThemAreRefused) {
+TEST_F(SocketsTest, ADumpWithoutSocketsIsRefused) {
     const auto ran = program_.run({"sockets", "later.beamdump"});
     EXPECT_EQ(ran.status, 1);
     EXPECT_THAT(ran.err, HasSubstr("the dump has no sockets"));

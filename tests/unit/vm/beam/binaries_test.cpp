@@ -66,7 +66,7 @@ TEST_P(Binaries, AreListedByTheHeapThatRefersToThem) {
     EXPECT_THAT(listed(0).value(), IsEmpty());
 }
 
-TEST_P(Binaries, OfAListThatDoesNotEndAreImplausible) {
+TEST_P(Binaries, AListThatDoesNotEndIsImplausible) {
     auto last = node.vm.at("OffHeapHeader", node.auth.off_heap());
     last.set("next", last.address());
     EXPECT_THAT(listed(last.address()).error().message,
@@ -202,7 +202,7 @@ TEST_P(OwnedTables, GiveAllRows) {
     EXPECT_EQ(found[199], node.vm.small(199));
 }
 
-TEST_P(OwnedTables, OfSeveralSegmentsAreRead) {
+TEST_P(OwnedTables, TablesInSeveralSegmentsAreRead) {
     // Slots 0 to 255 are in the first segment, those from 256 on in the second, from its 256th on.
     constexpr std::uint64_t kSegmentSlots = 2048;
     const auto second = node.vm.heap.place(kSegmentSlots * 8);

@@ -127,7 +127,7 @@ TEST_P(Distribution, ComesInPagesAndThereIsAlwaysOne) {
     EXPECT_THAT(read(2).pages, ElementsAre(2, 2, 1));
 }
 
-TEST_P(Distribution, OfManySuspendedProcessesTheFirstAreNamed) {
+TEST_P(Distribution, TheFirstOfManySuspendedProcessesAreNamed) {
     const auto all = ring(std::vector<std::uint64_t>(kManySuspended, node.worker.pid()));
     connected("far@there").set("suspended", all[0]);
     const auto found = read();

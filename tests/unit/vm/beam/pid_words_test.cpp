@@ -25,7 +25,7 @@ TEST(PidWords, GiveNumberAndSerial) {
     EXPECT_EQ(pids.owner_id((7U << 15U | 90U) << 4U | 3U), (std::uint64_t{7} << 32U) | 90U);
 }
 
-TEST(PidWords, OfOtp27HoldTheirSlot) {
+TEST(PidWords, PidsOfOtp27HoldTheirSlot) {
     // A table of 2^18 slots has 2^15 lines of eight: <0.8.0> is in line 8, <0.32770.0> in line 2.
     const auto pids = *PidWords::resolve(layout_of("otp-27"), 1U << 18U);
     EXPECT_EQ(pids.owner_id((8U * 8U) << 4U | 3U), 8U);

@@ -37,7 +37,7 @@ class Relations : public OnStandardNode {
     int pages = 0;
 };
 
-TEST_P(Relations, OfAProcessWithoutAnyAreNone) {
+TEST_P(Relations, AProcessWithoutRelationsHasNone) {
     const auto walked = walk().value();
     EXPECT_EQ(walked.links + walked.monitors + walked.bytes, 0U);
     EXPECT_EQ(pages, 0);

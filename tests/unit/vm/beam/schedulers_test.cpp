@@ -104,7 +104,7 @@ TEST_P(Schedulers, ThatCannotBeReadAreCounted) {
     EXPECT_FALSE(found.schedulers.run_queue(0).has_length());
 }
 
-TEST_P(Schedulers, OfAKindThatWasNotFoundAreNamed) {
+TEST_P(Schedulers, SchedulersOfAKindThatWasNotFoundAreNamed) {
     auto tables = vm->tables();
     tables.dirty_io_schedulers = 0;
     vm->know(vm->facts(), tables, {});

@@ -166,7 +166,7 @@ TEST_P(Timers, BeyondTheWheelAreInATreeWithRings) {
     }
 }
 
-TEST_P(Timers, OfTheVmAndCancelledOnesAreCounted) {
+TEST_P(Timers, TheVmsAndCancelledTimersAreCounted) {
     const auto callback = timer(kCallback, kNowhere);
     const auto internal = for_worker();
     const auto cancelled = for_worker();
@@ -278,7 +278,7 @@ TEST_P(Timers, ATreeThatIsNotSortedIsCut) {
     EXPECT_THAT(found.left.why, HasSubstr("with a timeout between 20 and"));
 }
 
-TEST_P(Timers, OfAnotherSchedulerOrWithoutReceiverAreNone) {
+TEST_P(Timers, TimersOfAnotherSchedulerOrWithoutReceiverAreNone) {
     put(1, {timer(kMessage | kProcess | kHigh, node.worker.address())});
     put(2, {timer(kMessage | kProcess | 2, node.worker.address())});
     put(3, {timer(kMessage | kProcess | kName, node.worker.address())});

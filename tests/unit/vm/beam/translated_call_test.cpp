@@ -71,7 +71,7 @@ TEST_P(TranslatedCallTest, IsNothingElseThanAFunction) {
     EXPECT_EQ(call({entry(mfa(node.vm.small(1)))}, false), std::nullopt);
 }
 
-TEST_P(TranslatedCallTest, OfATornTableIsNothing) {
+TEST_P(TranslatedCallTest, ATornTableGivesNoCall) {
     const auto mapped = entry(mfa(node.vm.small(1)));
     EXPECT_EQ(call({0xdead0000 | (mapped & 7U)}), std::nullopt);
     const auto cell = node.worker.cons(node.vm.small(1), nil());
@@ -79,7 +79,7 @@ TEST_P(TranslatedCallTest, OfATornTableIsNothing) {
     EXPECT_EQ(call({cell}), std::nullopt);
 }
 
-TEST_P(TranslatedCallTest, OfASensitiveProcessIsNotTold) {
+TEST_P(TranslatedCallTest, TheCallOfASensitiveProcessIsNotTold) {
     node.worker.structure().set("common.trace_flags", node.vm.constant("trace_flag_sensitive"));
     EXPECT_EQ(call({entry(mfa(node.vm.small(1)))}), std::nullopt);
 }

@@ -56,7 +56,7 @@ TEST_F(Infer, TakesWhatTheNodeAgreesWith) {
     EXPECT_EQ(inferred->layout.constant("term_scheme"), 2U);
 }
 
-TEST_F(Infer, OfOneNeighbourNothingThatNoCheckReads) {
+TEST_F(Infer, OneNeighbourGivesNothingThatNoCheckReads) {
     StandardNode node(layout_of("otp-25"));
     const auto inferred = infer(node, "24", {"otp-25"});
     ASSERT_TRUE(inferred) << inferred.error().message;

@@ -57,7 +57,7 @@ TEST_F(DebugFile, IsFoundByBuildId) {
     EXPECT_EQ(debug->symbol(kMarker).value().address, image_.symbol(kMarker).value().address);
 }
 
-TEST_F(DebugFile, OfAnotherBuildIsNone) {
+TEST_F(DebugFile, AFileOfAnotherBuildIsNotTaken) {
     put("/bin/true", by_build_id());
     EXPECT_FALSE(found());
 }

@@ -66,7 +66,7 @@ TEST(HeadRoom, PageCacheIsOnlyLookedAtWhereItIsNeeded) {
     EXPECT_EQ(tree.room().memory(65 * kMebibyte)->amount, 96 * kMebibyte);
 }
 
-TEST(HeadRoom, MemoryHighLimitsToo) {
+TEST(HeadRoom, MemoryHighIsALimit) {
     const UnifiedTree tree;
     tree.file("sys/fs/cgroup/app.slice/node.service/memory.high", "2048\n");
     tree.file("sys/fs/cgroup/app.slice/node.service/memory.oom.group", "1\n");

@@ -28,7 +28,7 @@ TEST(FindGadgets, InCodeWithBoth) {
     EXPECT_EQ(found, (Gadgets{0x1001, 0x1005}));
 }
 
-TEST(FindGadgets, TheShortFormOfTheSecondToo) {
+TEST(FindGadgets, TheShortFormOfTheSecondIsFound) {
     Gadgets found;
     find_gadgets_in(code({0xb8, 0x0f, 0, 0, 0, 0x0f, 0x05}), 0x1000, found);
     EXPECT_EQ(found, (Gadgets{0, 0x1000}));

@@ -84,7 +84,7 @@ class Sockets : public ::testing::Test {
     int socket_;
 };
 
-TEST_F(Sockets, OfAProcessAreItsOwn) {
+TEST_F(Sockets, TheSocketsOfAProcessAreItsOwn) {
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);

@@ -22,7 +22,7 @@ std::vector<std::string> told(void (&warn_of)(Arguments...), const Given&... giv
     return {trailer.warning().begin(), trailer.warning().end()};
 }
 
-TEST(Warnings, OfTimersTellNoZeroCounts) {
+TEST(Warnings, WarningsOfTimersTellNoZeroCounts) {
     EXPECT_THAT(told(warn_of_timers, Timers{}, false), IsEmpty());
     EXPECT_THAT(told(warn_of_timers,
                      Timers{.schedulers = 0, .lost = 1, .missing = 0, .why = "a, not b"}, true),
@@ -37,7 +37,7 @@ TEST(Warnings, OfTimersTellNoZeroCounts) {
                     "timers could not be read, as: a"));
 }
 
-TEST(Warnings, OfTimersTellMissingOnesWhereNothingMoves) {
+TEST(Warnings, WarningsOfTimersTellMissingOnesWhereNothingMoves) {
     const Timers one{.schedulers = 0, .lost = 0, .missing = 1, .why = ""};
     EXPECT_THAT(told(warn_of_timers, one, true), IsEmpty());
     EXPECT_THAT(told(warn_of_timers, one, false),
@@ -49,7 +49,7 @@ TEST(Warnings, OfTimersTellMissingOnesWhereNothingMoves) {
                     "due, or could not be read"));
 }
 
-TEST(Warnings, OfConnectionsTellNoZeroCounts) {
+TEST(Warnings, WarningsOfConnectionsTellNoZeroCounts) {
     EXPECT_THAT(told(warn_of_connections, Connections{}), IsEmpty());
     EXPECT_THAT(told(warn_of_connections, Connections{.unreadable = 1, .suspended = 0, .why = "a"}),
                 ElementsAre("1 other node could not be read, as: a"));
@@ -61,7 +61,7 @@ TEST(Warnings, OfConnectionsTellNoZeroCounts) {
                             "could not be read, as: a"));
 }
 
-TEST(Warnings, OfPersistentTermsTellNoZeroCounts) {
+TEST(Warnings, WarningsOfPersistentTermsTellNoZeroCounts) {
     beam::PersistentTermReader::Counts counts;
     EXPECT_THAT(told(warn_of_persistent_terms, counts), IsEmpty());
     counts.changed = 1;
@@ -74,7 +74,7 @@ TEST(Warnings, OfPersistentTermsTellNoZeroCounts) {
                 ElementsAre("2 persistent terms are left out, as they were unreadable"));
 }
 
-TEST(Warnings, OfSchedulersAndPortsHavePlurals) {
+TEST(Warnings, WarningsOfSchedulersAndPortsHavePlurals) {
     EXPECT_THAT(told(warn_of_schedulers, 0, ""), IsEmpty());
     EXPECT_THAT(told(warn_of_schedulers, 1, "a"),
                 ElementsAre("1 scheduler or run queue could not be read, as: a"));

@@ -80,7 +80,7 @@ TEST_P(CarriersTest, AreFoundInListsAndPool) {
     EXPECT_TRUE(found[2].pooled);
 }
 
-TEST_P(CarriersTest, OfOneBlockHasItsSizeInTheBlock) {
+TEST_P(CarriersTest, ACarrierOfOneBlockHasItsSizeInTheBlock) {
     auto& fake = node.vm;
     const auto place = fake.add_carrier(eheap, 1, 8192);
     auto carrier = fake.at("Carrier", place);

@@ -166,7 +166,7 @@ TEST_P(CollectorsTest, FragmentsThatCannotBeReadMakeAProcessUnclear) {
     EXPECT_EQ(collectors.unclear(process().address()), "its heap fragments could not be read");
 }
 
-TEST_P(CollectorsTest, OfAProcessThatDoesNotCollectNothingIsMoved) {
+TEST_P(CollectorsTest, NothingOfAProcessThatDoesNotCollectIsMoved) {
     process().structure().set("state", node.vm.constant("state_dirty_running_sys"));
     const auto object = process().build({kTupleOfTwo, node.vm.small(1), node.vm.small(2)});
     EXPECT_THAT(between(with({object, kTupleOfTwo})), IsEmpty());
