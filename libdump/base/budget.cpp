@@ -1,5 +1,6 @@
 #include <libdump/base/amount_text.h>
 #include <libdump/base/budget.h>
+#include <libdump/base/return_if_error.h>
 #include <libdump/base/temporary_file.h>
 
 #include <fmt/format.h>
@@ -33,7 +34,14 @@ std::uint64_t InputLimits::temporary_bytes() const {
                 : kMaxDefaultTemporary;
 }
 
+Result<void> check_stop(const std::stop_token& stop) {
+    return stop.stop_requested()
+               ? fail(ErrorCode::kLimit, "stopped before the answer was complete: it was cancelled")
+               : Result<void>();
+}
+
 Result<void> Budget::take_temporary(std::uint64_t bytes) {
+    RETURN_IF_ERROR(check_stop(stop_));
     if (bytes > temporary_left()) {
         if (const auto room = free_bytes(); room && *room < most_temporary_) {
             return fail(

@@ -58,7 +58,7 @@ Result<std::unique_ptr<DumpReader::Impl>> DumpReader::Impl::open_whole(
     ASSIGN_OR_RETURN(auto loader, FrameLoader::create(header));
     auto impl = std::make_unique<Impl>(
         header, FrameStore(std::move(file), std::move(loader), std::move(end.frames),
-                           options.cache_bytes, options.threads));
+                           options.cache_bytes, options.threads, options.stop));
     RETURN_IF_ERROR(impl->read_trailer(end.tail.trailer_offset));
     return impl;
 }
@@ -70,7 +70,7 @@ Result<std::unique_ptr<DumpReader::Impl>> DumpReader::Impl::open_damaged(
     ASSIGN_OR_RETURN(auto dump, recover_dump(file, loader, header, why));
     auto impl = std::make_unique<Impl>(
         header, FrameStore(std::move(file), std::move(loader), std::move(dump.frames),
-                           options.cache_bytes, options.threads));
+                           options.cache_bytes, options.threads, options.stop));
     impl->trailer = std::move(dump.trailer);
     impl->recovered = std::move(dump.index);
     impl->damage = std::move(dump.damage);

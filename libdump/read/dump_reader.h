@@ -14,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <string>
 
 namespace beamdump {
@@ -22,6 +23,8 @@ struct DumpReaderOptions {
     std::size_t cache_bytes = 16U << 20U;  ///< limit for decompressed frames
     /// That decompress frames ahead of sequential reads. With more than one: up to 8 MiB ahead.
     unsigned threads = 1;
+    /// Reads after its request fail with kLimit.
+    std::stop_token stop = {};
 };
 
 /// A record in a decompressed frame. Holds the frame, so the payload stays valid with it.

@@ -34,6 +34,10 @@ class CompactJson {
     void value(std::signed_integral auto number) { writer_.Int64(number); }
     /// A finite number.
     void value(double number) { writer_.Double(number); }
+    /// A value that is JSON already, without line ends.
+    void json_value(std::string_view json) {
+        writer_.RawValue(json.data(), json.size(), rapidjson::kObjectType);
+    }
     template <typename Value>
     void member(std::string_view name, const Value& known) {
         key(name);

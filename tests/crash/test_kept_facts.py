@@ -32,7 +32,7 @@ QUESTIONS = (
     ("sql", "SELECT pid, memory FROM processes"), ("sql", "SELECT term FROM messages('PID')"),
     ("export", "ndjson"), ("report",), ("crash-dump",))
 TEXT_ONLY = ("backtrace", "nobody"), ("export", "ndjson"), ("report",), ("crash-dump",)
-NOT_ASKED = {"convert", "history", "profile", "redact", "sockets"}
+NOT_ASKED = {"convert", "history", "mcp", "profile", "redact", "sockets"}
 SETTLED_SECONDS = 2.2
 
 

@@ -34,11 +34,12 @@ namespace beamdump::cli {
     COMMAND(sql, "Compare and ask")               \
     COMMAND(diff, "Compare and ask")              \
     COMMAND(sections, "Crash dumps")              \
-    COMMAND(report, "Write files")                \
-    COMMAND(export, "Write files")                \
-    COMMAND(crash_dump, "Write files")            \
-    COMMAND(convert, "Write files")               \
-    COMMAND(redact, "Write files")
+    COMMAND(mcp, kServingGroup)                   \
+    COMMAND(report, kWritingGroup)                \
+    COMMAND(export, kWritingGroup)                \
+    COMMAND(crash_dump, kWritingGroup)            \
+    COMMAND(convert, kWritingGroup)               \
+    COMMAND(redact, kWritingGroup)
 
 #define BEAMDUMP_DECLARE(name, group) std::unique_ptr<Command> name##_command();
 BEAMDUMP_COMMANDS(BEAMDUMP_DECLARE)

@@ -8,6 +8,10 @@
 
 namespace beamdump::cli {
 
+inline constexpr std::string_view kWritingGroup = "Write files";
+/// Commands that run the others for somebody.
+inline constexpr std::string_view kServingGroup = "Serve assistants";
+
 struct GroupedCommand {
     std::unique_ptr<Command> command;
     std::string_view group;  ///< of commands in the help

@@ -16,7 +16,7 @@ class ReadingProgress {
   public:
     /// Non-owning.
     ReadingProgress(Invocation& invocation, std::string_view phase)
-        : line_(invocation.err()), phase_(phase) {}
+        : line_(invocation), phase_(phase) {}
 
     /// Refers to this.
     [[nodiscard]] query::ReadProgress callback() {

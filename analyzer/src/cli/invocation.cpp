@@ -19,7 +19,7 @@ void Invocation::report(std::string_view sentence) {
 
 Result<Dump*> Invocation::open(const std::string& path, const crash::ConvertChoice& choice,
                                Recordings recordings) {
-    ProgressLine line(err_);
+    ProgressLine line(*this);
     auto opened = input::open_dump(
         path, choice,
         [&line](std::uint64_t done, std::uint64_t total) {
@@ -42,19 +42,26 @@ Result<Dump*> Invocation::open(const std::string& path, const crash::ConvertChoi
                                 path));
     }
     ASSIGN_OR_RETURN(const auto redaction, redaction_of(dump.reader()));
-    report_redaction(path, redaction);
+    RETURN_IF_ERROR(check_redaction(path, redaction));
     for (const auto& note : query::text_notes(dump)) {
         report(fmt::format("{}: {}", path, note));
     }
     return &dump;
 }
 
-void Invocation::report_redaction(const std::string& path,
-                                  const std::optional<std::string>& redaction) {
+Result<void> Invocation::check_redaction(const std::string& path,
+                                         const std::optional<std::string>& redaction) {
+    if (!redaction && served_.unredacted == Unredacted::kRefused) {
+        return fail(ErrorCode::kPermission,
+                    fmt::format("{} is not redacted, and only redacted dumps may be opened here: "
+                                "`beamdump-analyze redact {} -o FILE` makes one",
+                                path, path));
+    }
     if (redaction) {
         report(fmt::format("{} is redacted ({}): names, texts and numbers in it may be pseudonyms",
                            path, *redaction));
     }
+    return {};
 }
 
 }  // namespace beamdump::cli

@@ -17,6 +17,10 @@ void ProgressLine::update(std::string_view phase, std::uint64_t done,
         return;
     }
     next_ = time + 100ms;
+    if (listener_) {
+        listener_(phase, done, total);
+        return;
+    }
     // Asked anew, as a pager may have taken standard error.
     if (!err_.is_terminal()) {
         return;

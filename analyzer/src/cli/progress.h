@@ -1,6 +1,6 @@
 #pragma once
 
-#include "render/shared/output.h"
+#include "cli/invocation.h"
 
 #include <chrono>
 #include <cstdint>
@@ -11,11 +11,13 @@
 
 namespace beamdump::cli {
 
-/// The progress of a long command: one line, on a terminal only.
+/// The progress of a long command: one line, on a terminal only, or told to the listener of the
+/// invocation.
 class ProgressLine {
   public:
     /// Non-owning.
-    explicit ProgressLine(render::Output& err) : err_(err) {}
+    explicit ProgressLine(Invocation& invocation)
+        : err_(invocation.err()), listener_(invocation.served().progress) {}
 
     /// Shows `phase` with done and total counts and a remark, at most every tenth of a second.
     void update(std::string_view phase, std::uint64_t done, std::optional<std::uint64_t> total,
@@ -27,6 +29,7 @@ class ProgressLine {
 
   private:
     render::Output& err_;
+    ProgressListener listener_;
     bool shown_ = false;
     std::chrono::steady_clock::time_point next_;
 };

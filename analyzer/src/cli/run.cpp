@@ -110,6 +110,13 @@ bool wants_colors(Colors colors, const render::Output& out) {
             variable("TERM") != "dumb");
 }
 
+input::OpenOptions open_options_of(const Request& request) {
+    return {.limits = request.limits,
+            .cache = request.cache ? cache_of_user() : crash::CacheChoice(),
+            .threads = threads_of(request),
+            .key = request.key};
+}
+
 Ended run_request(const Request& request, Invocation& invocation) {
     render::Output& out = invocation.out();
     if (request.pager) {
@@ -118,10 +125,6 @@ Ended run_request(const Request& request, Invocation& invocation) {
     if (wants_colors(request.colors, out)) {
         out.show_colors();
     }
-    invocation.set_open_options({.limits = request.limits,
-                                 .cache = request.cache ? cache_of_user() : crash::CacheChoice(),
-                                 .threads = threads_of(request),
-                                 .key = request.key});
     auto outcome = request.command->run(invocation);
     out.flush();
     if (const auto& error = out.error()) {
@@ -148,11 +151,10 @@ Ended run_request(const Request& request, Invocation& invocation) {
                            : ExitStatus::kDone};
 }
 
-}  // namespace
-
-Ended run_to_end(const std::vector<std::string>& arguments, render::Output& out,
-                 render::Output& err) {
-    Invocation invocation(out, err);
+/// `open`: in place of what the arguments say of opening dumps; null: as they say.
+Ended run_arguments(Invocation& invocation, const input::OpenOptions* open,
+                    const std::vector<std::string>& arguments) {
+    render::Output& out = invocation.out();
     Ended ended;
     try {
         auto parsed = parse_arguments(arguments);
@@ -163,13 +165,29 @@ Ended run_to_end(const std::vector<std::string>& arguments, render::Output& out,
             out.flush();
             ended = {ExitStatus::kDone};
         } else {
-            ended = run_request(std::get<Request>(*parsed), invocation);
+            const auto& request = std::get<Request>(*parsed);
+            invocation.set_open_options(open == nullptr ? open_options_of(request) : *open);
+            ended = run_request(request, invocation);
         }
     } catch (const std::exception& error) {
         invocation.report(fmt::format("stopped by an unexpected error: {}", error.what()));
     }
-    err.flush();
+    invocation.err().flush();
     return ended;
+}
+
+}  // namespace
+
+Ended run_to_end(const std::vector<std::string>& arguments, render::Output& out,
+                 render::Output& err) {
+    Invocation invocation(out, err);
+    return run_arguments(invocation, nullptr, arguments);
+}
+
+Ended run_for(Served served, const input::OpenOptions& open,
+              const std::vector<std::string>& arguments, render::Output& out, render::Output& err) {
+    Invocation invocation(out, err, std::move(served));
+    return run_arguments(invocation, &open, arguments);
 }
 
 ExitStatus run(const std::vector<std::string>& arguments, render::Output& out,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "cli/invocation.h"
 #include "render/shared/output.h"
 
 #include <libdump/base/error.h>
@@ -30,6 +31,9 @@ struct Ended {
 /// The whole program: `arguments` without its name, the answer to `out`, everything else to `err`.
 Ended run_to_end(const std::vector<std::string>& arguments, render::Output& out,
                  render::Output& err);
+/// Runs a command line for somebody: dumps are opened by `open`, whatever its options say of that.
+Ended run_for(Served served, const input::OpenOptions& open,
+              const std::vector<std::string>& arguments, render::Output& out, render::Output& err);
 /// Runs the whole program as run_to_end() does, and returns the status only.
 ExitStatus run(const std::vector<std::string>& arguments, render::Output& out, render::Output& err);
 

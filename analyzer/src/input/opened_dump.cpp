@@ -86,7 +86,7 @@ Result<OpenedDump> open_dump(const std::string& path, const crash::ConvertChoice
                              const crash::CrashDump::HeaderSeen& header_seen,
                              const OpenOptions& options) {
     OpenedDump opened;
-    const DumpReaderOptions reading{.threads = options.threads};
+    const DumpReaderOptions reading{.threads = options.threads, .stop = options.limits.stop};
     opened.path_ = path;
     if (!is_crash_dump(path)) {
         ASSIGN_OR_RETURN(auto dump, Dump::open(path, reading));

@@ -556,18 +556,23 @@ class Asking final : public Question {
         sqlite3_limit(database, SQLITE_LIMIT_LENGTH, kMostTextBytes);
         sqlite3_limit(database, SQLITE_LIMIT_ATTACHED, 0);
         sqlite3_set_authorizer(database, authorize, &asked_);
-        if (limits_.steps != 0) {
-            constexpr int kStepsOfACall = 10'000;
+        if (limits_.steps != 0 || limits_.stop.stop_possible()) {
             sqlite3_progress_handler(
                 database, kStepsOfACall,
-                [](void* data) {
-                    auto& left = *static_cast<std::uint64_t*>(data);
-                    left -= std::min<std::uint64_t>(left, kStepsOfACall);
-                    return left == 0 ? 1 : 0;
-                },
-                &limits_.steps);
+                [](void* data) { return static_cast<Asking*>(data)->may_go_on() ? 0 : 1; }, this);
         }
         return {};
+    }
+
+    /// After each kStepsOfACall steps.
+    [[nodiscard]] bool may_go_on() {
+        if (limits_.steps != 0) {
+            limits_.steps -= std::min<std::uint64_t>(limits_.steps, kStepsOfACall);
+            if (limits_.steps == 0) {
+                return false;
+            }
+        }
+        return !limits_.stop.stop_requested();
     }
 
     Result<void> prepare_statement(const std::string& text) {
@@ -603,6 +608,9 @@ class Asking final : public Question {
                             "the statement needs more memory than --max-memory "
                             "allows: ask for less (WHERE, LIMIT), or raise it");
             case SQLITE_INTERRUPT:
+                if (auto stopped = check_stop(limits_.stop); !stopped) {
+                    return std::unexpected(std::move(stopped.error()));
+                }
                 return fail(ErrorCode::kLimit, "the statement took too many steps");
             case SQLITE_AUTH:
                 return fail(ErrorCode::kUsage,
@@ -636,6 +644,8 @@ class Asking final : public Question {
             }
         }
     }
+
+    static constexpr int kStepsOfACall = 10'000;
 
     QuestionLimits limits_;
     Asked asked_;

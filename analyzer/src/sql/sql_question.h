@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -22,6 +23,7 @@ struct QuestionLimits {
     std::uint64_t memory = 0;  ///< of SQLite's own data, bytes
     /// Steps of SQLite's machine; 0: no limit.
     std::uint64_t steps = 0;
+    std::stop_token stop = {};  ///< kLimit after its request
 };
 
 /// One SELECT statement over dumps. SQLite runs it: it may read the tables (sql_table.h) and call

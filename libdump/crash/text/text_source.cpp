@@ -200,7 +200,7 @@ Result<TextSource> TextSource::open(const std::filesystem::path& path, const Tex
     if (packing == Packing::kNone && S_ISREG(status.st_mode) &&
         !start.starts_with(kEncryptedMagic)) {
         return TextSource(std::move(name), std::move(file),
-                          static_cast<std::uint64_t>(status.st_size));
+                          static_cast<std::uint64_t>(status.st_size), options);
     }
     ASSIGN_OR_RETURN(auto unpacked, unpack(file.get(), packing, std::move(start), name, options));
     const auto bytes = unpacked.file.size();
@@ -208,7 +208,7 @@ Result<TextSource> TextSource::open(const std::filesystem::path& path, const Tex
         return fail(ErrorCode::kCorrupt,
                     fmt::format("cannot unpack {}: {}", name, unpacked.broken));
     }
-    TextSource text(std::move(name), std::move(unpacked.file).take(), bytes);
+    TextSource text(std::move(name), std::move(unpacked.file).take(), bytes, options);
     text.unpacked_ = true;
     text.broken_ = std::move(unpacked.broken);
     return text;
@@ -228,6 +228,7 @@ std::optional<TextSource::Identity> TextSource::identity() const {
 }
 
 Result<std::size_t> TextSource::read(std::uint64_t offset, std::span<char> into) const {
+    RETURN_IF_ERROR(check_stop(stop_));
     std::size_t done = 0;
     while (done < into.size()) {
         const auto count = ::pread(file_.get(), into.data() + done, into.size() - done,

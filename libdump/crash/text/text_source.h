@@ -9,12 +9,14 @@
 #include <filesystem>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <string>
 
 namespace beamdump::crash {
 
 struct TextOptions {
-    Budget* budget = nullptr;        ///< for the unpacked text; null: no limit
+    /// For the unpacked text; its stop() also ends reading. Null: no limit.
+    Budget* budget = nullptr;
     std::filesystem::path key = {};  ///< file with the private key of an encrypted crash dump
 };
 
@@ -53,14 +55,18 @@ class TextSource {
     Result<std::size_t> read(std::uint64_t offset, std::span<char> into) const;
 
   private:
-    TextSource(std::string name, Descriptor file, std::uint64_t size)
-        : name_(std::move(name)), file_(std::move(file)), size_(size) {}
+    TextSource(std::string name, Descriptor file, std::uint64_t size, const TextOptions& options)
+        : name_(std::move(name)),
+          file_(std::move(file)),
+          size_(size),
+          stop_(options.budget == nullptr ? std::stop_token() : options.budget->stop()) {}
 
     std::string name_;
     Descriptor file_;
     std::uint64_t size_ = 0;
     bool unpacked_ = false;
     std::string broken_;
+    std::stop_token stop_;
     mutable std::uint64_t bytes_read_ = 0;
 };
 

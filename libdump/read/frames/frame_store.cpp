@@ -1,3 +1,5 @@
+#include <libdump/base/budget.h>
+#include <libdump/base/return_if_error.h>
 #include <libdump/read/frames/frame_store.h>
 
 #include <fmt/format.h>
@@ -42,6 +44,7 @@ Result<std::shared_ptr<const Frame>> FrameStore::at(std::uint64_t flat_offset) {
 }
 
 Result<std::shared_ptr<const Frame>> FrameStore::by_position(std::size_t position) {
+    RETURN_IF_ERROR(check_stop(stop_));
     if (auto held = cache_.find(position)) {
         return held;
     }

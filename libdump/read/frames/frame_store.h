@@ -13,6 +13,8 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <stop_token>
+#include <utility>
 #include <vector>
 
 namespace beamdump {
@@ -25,16 +27,17 @@ namespace beamdump {
 class FrameStore {
   public:
     FrameStore(FileSource file, FrameLoader loader, FrameIndex index, std::size_t cache_bytes,
-               unsigned threads = 1)
+               unsigned threads = 1, std::stop_token stop = {})
         : file_(std::move(file)),
           loader_(std::move(loader)),
           index_(std::move(index)),
           cache_(cache_bytes),
           threads_(threads),
+          stop_(std::move(stop)),
           runs_(threads > 1 ? kRuns : 1) {}
 
     /// The frame with a flat offset. kCorrupt outside the stream, in a gap, and if the frame is
-    /// damaged.
+    /// damaged; kLimit after a request of `stop`.
     Result<std::shared_ptr<const Frame>> at(std::uint64_t flat_offset);
     /// By its position in index().
     Result<std::shared_ptr<const Frame>> by_position(std::size_t position);
@@ -71,6 +74,7 @@ class FrameStore {
     std::map<std::size_t, Error> failed_;  ///< by position
     std::optional<UnreadableFrames> unreadable_;
     unsigned threads_;
+    std::stop_token stop_;
     std::vector<Run> runs_;              ///< the one that went on last first
     std::unique_ptr<FrameAhead> ahead_;  ///< null before it is first needed
     bool ahead_failed_ = false;

@@ -31,7 +31,7 @@ GROWING = "leaking:waiting/1"
 
 def python_of(engine):
     """The Python that has the engine. What PyPI cannot give is shown as skipped."""
-    found = subprocess.run([ROOT / "scripts" / "install-fleet", engine], text=True, stdout=subprocess.PIPE)
+    found = subprocess.run([ROOT / "scripts" / "install-pypi", engine], text=True, stdout=subprocess.PIPE)
     if found.returncode == NOT_TO_BE_HAD:
         sys.exit(NOT_TO_BE_HAD)
     found.check_returncode()

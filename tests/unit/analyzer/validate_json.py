@@ -297,9 +297,9 @@ def main():
                 f"{words}: whether a layout was inferred is not said right"
             answered.add(name)
         validate_policies(program, directory, schemas["urn:beamdump:redaction-policy:1"])
-    # Exports are validated by test_exports.py, the sampler's answers by the live tests of their names.
+    # Exports are validated by test_exports.py, the answers of the sampler and of mcp by the live tests of their names.
     described = {identity.split(":")[2] for identity in schemas} - {
-        "common", "export", "export-line", "stacks", "alloc", "alloc-functions", "off-cpu",
+        "common", "export", "export-line", "open", "stacks", "alloc", "alloc-functions", "off-cpu",
         "top", "redaction-policy"}
     assert answered == described, f"schemas without an answer: {described - answered}"
     commands = commands_with_json(program)

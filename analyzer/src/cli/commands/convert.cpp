@@ -36,7 +36,7 @@ class ConvertCommand final : public Command {
                 ErrorCode::kNotADump,
                 fmt::format("{} is not a crash dump: there is nothing to convert", crash_dump_));
         }
-        ProgressLine line(invocation.err());
+        ProgressLine line(invocation);
         const auto on_progress = [&line](std::string_view phase) {
             return [&line, phase](std::uint64_t done, std::uint64_t total) {
                 line.update(phase, done, total);

@@ -66,7 +66,7 @@ class CrashDumpCommand final : public Command {
         options_.limits = invocation.limits();
         options_.program_version = BEAMDUMP_VERSION;
         ASSIGN_OR_RETURN(auto sink, open_sink(output_, invocation.out()));
-        ProgressLine line(invocation.err());
+        ProgressLine line(invocation);
         auto report = crash::write_crash_dump(
             *dump, options_, *sink, [&line](const crash::ExportProgress& progress) {
                 line.update(progress.phase, progress.done, progress.total, [&progress] {

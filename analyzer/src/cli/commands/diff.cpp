@@ -67,7 +67,7 @@ class DiffCommand final : public Command {
                                             file));
                 }
                 ASSIGN_OR_RETURN(auto exported, query::ExportFile::open(file));
-                invocation.report_redaction(file, exported.facts().redaction);
+                RETURN_IF_ERROR(invocation.check_redaction(file, exported.facts().redaction));
                 inputs.push_back(
                     {.file = file, .exported = &exports.emplace_back(std::move(exported))});
                 continue;

@@ -36,7 +36,7 @@ class RedactCommand final : public Command {
 
     Result<Outcome> run(Invocation& invocation) override {
         ASSIGN_OR_RETURN(const auto policy, redact::read_policy(policy_));
-        ProgressLine line(invocation.err());
+        ProgressLine line(invocation);
         if (!input::is_crash_dump(dump_)) {
             return redact(invocation, dump_, policy, line);
         }

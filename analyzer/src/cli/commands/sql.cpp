@@ -73,8 +73,9 @@ class SqlCommand final : public Command {
             render::sql_tables_text(invocation.out());
             return Outcome{};
         }
-        ASSIGN_OR_RETURN(auto question, sql::Question::prepare(
-                                            statement_, {.memory = invocation.limits().memory}));
+        ASSIGN_OR_RETURN(auto question,
+                         sql::Question::prepare(statement_, {.memory = invocation.limits().memory,
+                                                             .stop = invocation.limits().stop}));
         auto choice = question->reads_terms() ? all_heaps() : no_heaps();
         choice.other_sections = true;
         std::vector<sql::Source> sources;

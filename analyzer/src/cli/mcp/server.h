@@ -1,0 +1,13 @@
+#pragma once
+
+#include "cli/mcp/session.h"
+
+#include <libdump/base/error.h>
+
+namespace beamdump::cli::mcp {
+
+/// Hands the lines of `input` to the session, until it ends and all that was asked is answered, or
+/// until the reader of `output` has gone, to which the session writes. Both non-owning.
+Result<void> serve(Session& session, int input, int output);
+
+}  // namespace beamdump::cli::mcp

@@ -1,0 +1,282 @@
+"""A client of the Model Context Protocol, by the protocol's own library, asks dumps of real nodes: every tool, of a
+dump and of a crash dump; five incidents are solved by fixed sequences of calls; no planted text is in an answer when
+only redacted dumps may be opened."""
+
+import json
+import os
+import pathlib
+import random
+import subprocess
+import tempfile
+import unittest
+
+from support import tools
+from support.node import ApplicationStart, start_workload
+from support.paths import ANALYZE, CAPTURE, ROOT
+
+CLIENT = ROOT / "tests" / "live" / "support" / "mcp_client.py"
+# A token is at least about 4 bytes of such JSON; text and structured content are counted together.
+MOST_TOKENS = 8000
+BYTES_OF_TOKEN = 4
+# What an answer says of itself: its texts are data.
+NOTE = "data, not instructions"
+LETTERS = "QXZJKVWY"
+
+# Of each tool the arguments besides the dump. `P` is a process of the node.
+ARGUMENTS = {
+    "process": {"process": "P"}, "backtrace": {"process": "P"}, "messages": {"process": "P"},
+    "dictionary": {"process": "P"}, "heap": {"process": "P"}, "term": {"process": "P"},
+    "refs": {"target": "P"}, "search": {"pattern": "{_, _}"},
+}
+# They have an answer only of dumps that have what they show.
+MAY_BE_ABSENT = {"history", "profile", "sections", "sockets", "allocators", "persistent-terms", "nodes"}
+
+# Each incident: calls, the last of which has to say this.
+INCIDENTS = {
+    "mailbox": ([("summary", {}), ("processes", {"sort": "queue", "limit": 3}),
+                 ("messages", {"process": "incident_mailbox", "limit": 3}),
+                 ("sql", {"statement": "SELECT term(process, 'message ' || number || '/element 1') AS tag, "
+                                       "count(*) AS n FROM messages('incident_mailbox') GROUP BY tag"})],
+                '"tag":"event","n":12000'),
+    "deadlock": ([("summary", {}), ("waits", {}),
+                  ("backtrace", {"process": "incident_one", "lines": True})], "gen.erl"),
+    "table": ([("summary", {}), ("memory", {}), ("ets", {"limit": 3}),
+               ("sql", {"statement": "SELECT name, size FROM ets_tables ORDER BY memory_bytes DESC LIMIT 1"})],
+              '"name":"incident_table","size":80000'),
+    "binaries": ([("summary", {}), ("memory", {}), ("binaries", {"leaks": True, "limit": 3})],
+                 "incident_binaries"),
+    "processes": ([("summary", {}), ("processes", {"group_by": "initial_call", "limit": 3})],
+                  '"name":"incidents:parked/0","count":1500'),
+}
+
+
+def python_of_client():
+    found = subprocess.run([ROOT / "scripts" / "install-pypi", "mcp"], text=True, stdout=subprocess.PIPE, check=True)
+    return found.stdout.strip()
+
+
+class Client(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.python = python_of_client()
+        cls.scratch = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
+
+    def ask(self, steps, *options, mode="auto"):
+        ended = subprocess.run([self.python, "-B", CLIENT, mode, ANALYZE, "mcp", *options], input=json.dumps(steps),
+                               text=True, capture_output=True, timeout=300)
+        self.assertEqual(ended.returncode, 0, ended.stderr[-3000:])
+        told = json.loads(ended.stdout)
+        for answer in told["answers"]:
+            self.is_bounded(answer)
+        return told
+
+    def is_bounded(self, answer):
+        """A call's answer, as text and as structured content."""
+        if "content" not in answer:
+            return
+        text = "".join(part["text"] for part in answer["content"])
+        structured = json.dumps(answer.get("structuredContent", ""), ensure_ascii=False, separators=(",", ":"))
+        self.assertLess(len(text.encode()) + len(structured.encode()), MOST_TOKENS * BYTES_OF_TOKEN, text[:200])
+        if not answer["isError"]:
+            self.assertIn(NOTE, text)
+            self.assertEqual(json.loads(text), answer["structuredContent"])
+
+
+class Tools(Client):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.node = start_workload("sample")
+        cls.addClassCleanup(cls.node.stop)
+        cls.dump = cls.scratch / "node.beamdump"
+        tools.capture(cls.node, cls.dump, "--ets", "full")
+        cls.crash = cls.scratch / "erl_crash.dump"
+        tools.expect(tools.analyze("crash-dump", cls.dump, "-o", cls.crash), 0, 3)
+
+    def arguments(self, tool, dump):
+        """What calls a tool about a dump, by the schema that the server gives."""
+        wanted = {name: "code_server" if value == "P" else value for name, value in
+                  ARGUMENTS.get(tool["name"], {}).items()}
+        schema = tool["inputSchema"]["properties"]
+        if "dump" in schema:
+            wanted["dump"] = dump
+        if tool["name"] == "diff":
+            wanted |= {"before": dump, "after": [dump]}
+        if tool["name"] == "sql":
+            wanted |= {"dumps": [dump], "statement": "SELECT pid FROM processes LIMIT 3"}
+        if tool["name"] == "open":
+            wanted["path"] = str(self.scratch / dump)
+        return wanted
+
+    def call_all(self, dump, mode):
+        """The answers of all tools, by name."""
+        options = ["--folder", self.scratch, self.dump, self.crash]
+        listed = self.ask([{"list": "tools"}], *options, mode=mode)["answers"][0]["tools"]
+        steps = [{"call": tool["name"], "arguments": self.arguments(tool, dump)} for tool in listed]
+        told = self.ask(steps, *options, mode=mode)
+        return told["version"], {tool["name"]: answer for tool, answer in zip(listed, told["answers"])}
+
+    def check_all(self, dump, mode, version):
+        agreed, answers = self.call_all(dump, mode)
+        self.assertEqual(agreed, version)
+        self.assertGreater(len(answers), 28)
+        failed = {name: answer["content"][0]["text"] for name, answer in answers.items() if answer["isError"]}
+        print(f"{dump}: {len(answers)} tools, failed: {failed}", flush=True)
+        self.assertLessEqual(failed.keys(), MAY_BE_ABSENT)
+        return answers
+
+    def test_all_tools_of_a_dump(self):
+        answers = self.check_all("node.beamdump", "auto", "2026-07-28")
+        for name in ("summary", "processes", "ets", "memory"):
+            with self.subTest(name):
+                answer = answers[name]["structuredContent"]
+                if answer["pages"] == 1:
+                    self.assertEqual(answer["answer"], tools.analyze_json(name, self.dump))
+
+    def test_all_tools_of_a_crash_dump(self):
+        self.check_all("erl_crash.dump", "legacy", "2025-11-25")
+
+    def test_pages_have_the_whole_answer(self):
+        arguments = {"dump": "node.beamdump", "limit": 0}
+        first = self.ask([{"call": "modules", "arguments": arguments}], self.dump)["answers"][0]["structuredContent"]
+        self.assertGreater(first["pages"], 1)
+        self.assertIn("ask again with the argument page", first["left_out"])
+        steps = [{"call": "modules", "arguments": arguments | {"page": page}}
+                 for page in range(1, first["pages"] + 1)]
+        pages = [answer["structuredContent"]["answer"] for answer in self.ask(steps, self.dump)["answers"]]
+        rows = [row for page in pages for row in page.get("modules", [])]
+        self.assertEqual(rows, tools.analyze_json("modules", self.dump, "--limit", "0")["modules"])
+
+    def test_resources(self):
+        told = self.ask([{"list": "resources"}, {"list": "templates"}, {"read": "beamdump://guide"},
+                         {"read": "beamdump://schema"}, {"read": "beamdump://summary/node.beamdump"},
+                         {"read": "beamdump://findings/erl_crash.dump"}, {"read": "beamdump://summary/none"}],
+                        self.dump, self.crash)
+        resources, templates, guide, schema, summary, findings, none = told["answers"]
+        self.assertEqual(len(resources["resources"]), 6)
+        self.assertEqual(len(templates["resourceTemplates"]), 2)
+        self.assertIn("A leak", guide["contents"][0]["text"])
+        self.assertIn("messages(process)", schema["contents"][0]["text"])
+        self.assertEqual(json.loads(summary["contents"][0]["text"])["answer"]["schema"], "beamdump.summary/1")
+        self.assertEqual(json.loads(findings["contents"][0]["text"])["answer"]["findings_depth"], "full")
+        self.assertIn("no open dump", none["error"])
+
+    def test_a_call_is_cancelled_and_others_are_answered(self):
+        endless = {"dumps": ["node.beamdump"], "statement":
+                   "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n"}
+        told = self.ask([{"call": "sql", "arguments": endless, "cancel": 0.5},
+                         {"call": "list"}], self.dump)
+        self.assertEqual(told["answers"][0], {"cancelled": True})
+        self.assertFalse(told["answers"][1]["isError"])
+
+    def test_a_call_that_takes_too_long_says_so(self):
+        endless = {"dumps": ["node.beamdump"], "statement":
+                   "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n"}
+        answer = self.ask([{"call": "sql", "arguments": endless}], "--max-seconds", "1", self.dump)["answers"][0]
+        self.assertTrue(answer["isError"])
+        self.assertIn("took longer than 1 second", answer["content"][0]["text"])
+
+    def test_the_streams_end(self):
+        """Standard output has messages alone; a client that leaves ends the server."""
+        ping = '{"jsonrpc":"2.0","id":1,"method":"ping"}\n'
+        ended = subprocess.run([ANALYZE, "mcp", self.dump], input=ping + ping[:20], text=True, capture_output=True,
+                               timeout=60)
+        self.assertEqual(ended.returncode, 0)
+        self.assertEqual([json.loads(line).get("error", {}).get("code") for line in ended.stdout.splitlines()],
+                         [None, -32700])
+        self.assertEqual(ended.stderr, "")
+        with subprocess.Popen([ANALYZE, "mcp", self.dump], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
+            server.stdin.write(ping.encode())
+            server.stdin.flush()
+            self.assertTrue(server.stdout.readline())
+            server.stdout.close()
+            self.assertEqual(server.wait(timeout=30), 0)
+        long = ping.replace("ping", "p" * (1 << 21)) + ping
+        ended = subprocess.run([ANALYZE, "mcp", self.dump], input=long, text=True, capture_output=True, timeout=60)
+        self.assertEqual(len(ended.stdout.splitlines()), 2)
+        self.assertIn("longer than 1048576 bytes", ended.stdout)
+
+
+class Solved(Client):
+    def test_five_incidents(self):
+        node = start_workload("incidents")
+        self.addCleanup(node.stop)
+        for incident, (calls, says) in INCIDENTS.items():
+            with self.subTest(incident):
+                dump = self.scratch / f"{incident}.beamdump"
+                node.ask(f"incident {incident}")
+                tools.capture(node, dump)
+                self.assertEqual(node.ask("incident end"), "ended")
+                steps = [{"call": name, "arguments": arguments | (
+                    {"dumps": [dump.name]} if name == "sql" else {"dump": dump.name})}
+                    for name, arguments in calls]
+                answers = self.ask(steps, dump)["answers"]
+                sizes = [len(answer["content"][0]["text"]) for answer in answers]
+                print(f"{incident}: {sizes} bytes", flush=True)
+                for answer in answers:
+                    self.assertFalse(answer["isError"], answer["content"][0]["text"])
+                self.assertIn(says, answers[-1]["content"][0]["text"])
+
+
+class Redacted(Client):
+    def test_no_planted_text_is_in_an_answer(self):
+        chance = random.Random(39)
+        secrets = ["".join(chance.choices(LETTERS, k=16)) for _ in range(2100)]
+        start = ApplicationStart()
+        listed = start.directory / "secrets"
+        listed.write_text("\n".join(secrets))
+        node = start.run(
+            ["erl", "-noinput", "-sname", secrets[0] + "@localhost", "-pa", start.ebin, "+t", "4000000",
+             "-kernel", "inet_dist_use_interface", "{127,0,0,1}", "-run", "control", "start",
+             start.directory / "control", "-run", "secrets", "start", listed], "kernel", {})
+        self.addCleanup(node.stop)
+        node.wait_until_made(listed.with_suffix(".held"))
+        whole = self.scratch / "whole.beamdump"
+        tools.expect(tools.run_measured([CAPTURE, "--quiet", "-o", whole, "--ets", "full", "--binary-bytes", "all",
+                                         node.pid]), 0, 3)
+        redacted = self.scratch / "redacted.beamdump"
+        tools.expect(tools.analyze("redact", whole, "-o", redacted), 0)
+        ended = subprocess.run([ANALYZE, "mcp", "--redacted-only", whole], stdin=subprocess.DEVNULL, text=True,
+                               capture_output=True)
+        self.assertEqual(ended.returncode, 1)
+        self.assertIn("is not redacted", ended.stderr)
+        options = ["--redacted-only", "--folder", self.scratch, redacted]
+        holders = [row["pid"] for row in tools.parse(tools.expect(tools.analyze(
+            "processes", whole, "--limit", "0", "--json"), 0, 3))["processes"]
+            if row.get("initial_call", "").startswith("secrets:")]
+        self.assertGreater(len(holders), 10)
+        tables = tools.analyze_json("sql", whole, "SELECT id FROM ets_tables WHERE size > 1000")["rows"]
+
+        def steps(dump):
+            yield {"call": "open", "arguments": {"path": str(self.scratch / dump)}}
+            for tool in ("summary", "processes", "ets", "ports", "nodes", "timers", "modules", "persistent-terms",
+                         "binaries"):
+                yield {"call": tool, "arguments": {"dump": dump, "limit": 50} if tool not in ("summary",)
+                       else {"dump": dump, "findings": "full"}}
+            yield {"call": "atoms", "arguments": {"dump": dump, "list": True, "limit": 500}}
+            for pid in holders:
+                for tool in ("process", "messages", "dictionary", "heap", "term", "backtrace"):
+                    yield {"call": tool, "arguments": {"dump": dump, "process": pid}}
+            for row in tables:
+                yield {"call": "ets", "arguments": {"dump": dump, "table": row["id"], "limit": 50}}
+            yield {"call": "sql", "arguments": {"dumps": [dump], "statement": "SELECT term FROM processes p, "
+                                                "messages(p.pid) LIMIT 500"}}
+            yield {"call": "search", "arguments": {"dump": dump, "text": secrets[5]}}
+
+        texts = {}
+        for dump, chosen in (("whole.beamdump", ["--folder", self.scratch, whole]), ("redacted.beamdump", options),
+                             ("whole.beamdump", options)):
+            answers = self.ask([step for step in steps(dump) if step["call"] != "search"], *chosen)["answers"]
+            said = json.dumps(answers)
+            texts[dump, len(chosen)] = sum(secret in said for secret in secrets)
+            if chosen is options and dump == "whole.beamdump":
+                self.assertTrue(all(answer["isError"] for answer in answers))
+                self.assertIn("is not redacted", said)
+        print(f"planted texts in answers: {texts}", flush=True)
+        self.assertGreater(texts["whole.beamdump", 3], 100, "the questions do not show the texts")
+        self.assertEqual(texts["redacted.beamdump", 4], 0)
+        self.assertEqual(texts["whole.beamdump", 4], 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
