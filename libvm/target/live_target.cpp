@@ -236,6 +236,14 @@ Result<KernelMemory> LiveTarget::kernel_memory() const {
     return memory;
 }
 
+std::string LiveTarget::file_of(const Mapping& mapping) {
+    return reachable_path(process_, mapping);
+}
+
+std::string LiveTarget::root() const {
+    return process_.path("root");
+}
+
 bool LiveTarget::has_swapped_pages() const {
     const auto text = process_.read("status");
     // proc(5): "VmSwap:       0 kB"
