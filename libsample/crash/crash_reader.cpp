@@ -448,7 +448,7 @@ class CrashReader {
             return;
         }
         // Some calls of shared code leave a return address that is not aligned as a tagged word.
-        if (!words.empty() && code_->in_code(words.front()) &&
+        if (!interrupted && !words.empty() && code_->in_code(words.front()) &&
             std::ranges::find(walked->returns, words.front()) == walked->returns.end()) {
             thread.add_erlang_address(words.front());
         }

@@ -385,7 +385,7 @@ Result<CoreFile> CoreFile::open(const std::filesystem::path& file) {
 }
 
 Result<CoreFile> CoreFile::of_head(std::vector<std::byte> head, const std::filesystem::path& name) {
-    // Of more than 65,534 segments the number is behind the memory; the notes are the first one
+    // The number of more than 65,534 segments is behind the memory; the notes are the first one
     // (elf_core_dump(), Linux' fs/binfmt_elf.c).
     if (head.size() >= sizeof(Elf64_Ehdr)) {
         auto header = value_at<Elf64_Ehdr>(head, 0);

@@ -46,7 +46,7 @@ struct CoreSignal {
     int number = 0;
     int code = 0;                            ///< si_code (sigaction(2))
     std::optional<std::uint64_t> address{};  ///< si_addr, of a fault at a known address
-    /// Of a signal that a process sent: who.
+    /// Who sent it, where a process did.
     std::optional<pid_t> sender{};
     std::optional<uid_t> sender_user{};
     /// Whether it ends a process with a core (signal(7)), and not a debugger's stop.
@@ -66,8 +66,8 @@ class CoreFile {
     /// machine, or without the notes that say which files were mapped (Linux before 3.7).
     /// kTruncated: cut off before the end of its headers or notes. kCorrupt: a bound does not hold.
     static Result<CoreFile> open(const std::filesystem::path& file);
-    /// Of the first bytes of a core, with all of its notes (read_core_head()): its memory is in no
-    /// file. `name`: for sentences. Errors as open().
+    /// Reads the first bytes of a core, with all of its notes (read_core_head()): its memory is in
+    /// no file. `name`: for sentences. Errors as open().
     static Result<CoreFile> of_head(std::vector<std::byte> head, const std::filesystem::path& name);
 
     [[nodiscard]] const std::filesystem::path& path() const { return path_; }

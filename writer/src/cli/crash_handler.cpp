@@ -7,6 +7,7 @@
 #include <libdump/base/write_all.h>
 #include <libvm/target/core/core_file.h>
 #include <libvm/target/image/vm_image.h>
+#include <libvm/target/process/threads.h>
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -19,6 +20,7 @@
 #include <ctime>
 #include <fcntl.h>
 #include <fstream>
+#include <map>
 #include <poll.h>
 #include <span>
 #include <spawn.h>
@@ -47,6 +49,18 @@ class Started {
                                  const std::vector<std::pair<int, int>>& files) {
         posix_spawn_file_actions_t actions{};
         ::posix_spawn_file_actions_init(&actions);
+        // What this program does with its signals (program/start.h) is not for others.
+        posix_spawnattr_t attributes{};
+        ::posix_spawnattr_init(&attributes);
+        sigset_t none{};
+        sigset_t ignored{};
+        ::sigemptyset(&none);
+        ::sigemptyset(&ignored);
+        ::sigaddset(&ignored, SIGPIPE);
+        ::sigaddset(&ignored, SIGXFSZ);
+        ::posix_spawnattr_setsigmask(&attributes, &none);
+        ::posix_spawnattr_setsigdefault(&attributes, &ignored);
+        ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
         for (const auto& [from, to] : files) {
             ::posix_spawn_file_actions_adddup2(&actions, from, to);
         }
@@ -56,8 +70,9 @@ class Started {
         }
         arguments.push_back(nullptr);
         Started started;
-        const int error = ::posix_spawn(&started.pid_, program.c_str(), &actions, nullptr,
+        const int error = ::posix_spawn(&started.pid_, program.c_str(), &actions, &attributes,
                                         arguments.data(), environ);
+        ::posix_spawnattr_destroy(&attributes);
         ::posix_spawn_file_actions_destroy(&actions);
         if (error != 0) {
             return fail(ErrorCode::kIo,
@@ -214,6 +229,32 @@ Result<void> capture_in_child(const CrashCommand& command, std::span<const std::
                                      command.pid, (command.timeout + kCrashGrace).count()));
 }
 
+/// Names of a process's threads by their ids as the process sees them, which the core has: in a
+/// container they are others than here.
+std::map<pid_t, std::string> thread_names(pid_t pid) {
+    constexpr std::string_view kName = "Name:\t";
+    constexpr std::string_view kIds = "NSpid:\t";
+    std::map<pid_t, std::string> names;
+    for (const auto thread : target::threads_of(pid).value_or(std::vector<pid_t>())) {
+        std::ifstream status(fmt::format("/proc/{}/task/{}/status", pid, thread));
+        std::string name;
+        for (std::string line; std::getline(status, line);) {
+            if (line.starts_with(kName)) {
+                name = line.substr(kName.size());
+            } else if (line.starts_with(kIds)) {
+                // The innermost namespace's comes last.
+                const auto id =
+                    decimal_number(std::string_view(line).substr(line.find_last_of('\t') + 1));
+                if (id && !name.empty()) {
+                    names.emplace(static_cast<pid_t>(*id), name);
+                }
+                break;
+            }
+        }
+    }
+    return names;
+}
+
 struct CrashDumpFile {
     std::filesystem::path path;
     std::filesystem::file_time_type written;
@@ -264,6 +305,8 @@ std::optional<CrashCommand> crash_command(const std::vector<std::string>& argume
 }
 
 int handle_crash(const CrashCommand& command, int input) {
+    // A former handler may read less than all.
+    std::signal(SIGPIPE, SIG_IGN);
     int status = 0;
     std::vector<std::byte> head;
     // A process that is none of ours goes on at once.
@@ -308,12 +351,11 @@ Result<sampler::CrashFacts> crash_facts(int head, pid_t pid) {
                     fmt::format("the core of process {} names no signal that ended it", pid));
     }
     sampler::CrashFacts facts{.signal = *core.signal(), .threads = core.threads()};
-    for (const auto& thread : facts.threads) {
-        std::ifstream comm(fmt::format("/proc/{}/task/{}/comm", pid, thread.thread));
-        if (std::string name; std::getline(comm, name) && !name.empty()) {
-            facts.thread_names.emplace(thread.thread, std::move(name));
-        }
+    // In a container the process sees itself under another id.
+    if (facts.signal.sender == core.process().pid) {
+        facts.signal.sender = pid;
     }
+    facts.thread_names = thread_names(pid);
     return facts;
 }
 

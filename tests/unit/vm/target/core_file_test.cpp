@@ -11,7 +11,6 @@
 #include <cstddef>
 #include <fcntl.h>
 #include <functional>
-#include <tuple>
 #include <unistd.h>
 
 namespace beamdump::target {
@@ -118,11 +117,13 @@ TEST(CoreFile, ASignalThatWasSentHasASender) {
 }
 
 TEST(CoreFile, ADebuggersStopEndsNothing) {
-    for (const auto& [signal, code, ends] :
-         {std::tuple{SIGSTOP, SI_USER, false}, std::tuple{SIGTRAP, SI_USER, false},
-          std::tuple{SIGTRAP, SI_KERNEL, true}, std::tuple{SIGILL, ILL_ILLOPN, true}}) {
-        EXPECT_EQ((CoreSignal{.number = signal, .code = code}.ends_process()), ends)
-            << signal << " " << code;
+    const std::vector<std::pair<CoreSignal, bool>> signals = {
+        {{.number = SIGSTOP, .code = SI_USER}, false},
+        {{.number = SIGTRAP, .code = SI_USER}, false},
+        {{.number = SIGTRAP, .code = SI_KERNEL}, true},
+        {{.number = SIGILL, .code = ILL_ILLOPN}, true}};
+    for (const auto& [signal, ends] : signals) {
+        EXPECT_EQ(signal.ends_process(), ends) << signal.number << " " << signal.code;
     }
 }
 
