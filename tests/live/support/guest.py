@@ -5,7 +5,7 @@ import pathlib
 import shutil
 import subprocess
 
-START_SECONDS = 400
+START_SECONDS = 500
 MEMORY_MIB = 1536
 # What the guest runs first. Its last lines are the test's.
 INIT = """#!/bin/busybox sh
@@ -13,6 +13,7 @@ INIT = """#!/bin/busybox sh
 mount -t proc proc /proc
 mount -t sysfs sys /sys
 mount -t devtmpfs dev /dev
+exec </dev/console >/dev/console 2>&1
 export PATH=/bin:/usr/bin HOME=/node LANG=C.UTF-8 ERL_CRASH_DUMP_BYTES=0
 cd /node
 stty -F /dev/ttyS1 raw
