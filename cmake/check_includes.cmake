@@ -42,7 +42,7 @@ check(libsample "${trees}" libsample/ libvm/ libdump/base/ libdump/text/ libdump
 check(program   "${trees}" program/ manual/ libvm/target/ libdump/base/)
 # The writer never reads dumps, the analyzer never writes them, but for those that `crash` makes of
 # crash dumps, and those that `rewrite` makes of others.
-check(writer    "${trees}" program/ manual/ libvm/ libsample/profile/sample_node\\.h libdump/base/ libdump/profile/
+check(writer    "${trees}" program/ manual/ libvm/ libsample/profile/sample_node\\.h libsample/crash/ libdump/base/ libdump/profile/
       libdump/format/ libdump/coding/ libdump/write/ libdump/redact/)
 check(analyzer  "${trees}" manual/ libdump/base/ libdump/text/ libdump/profile/ libdump/format/ libdump/read/
       libdump/term/ libdump/heap/ libdump/model/ libdump/beam/ libdump/crash/ libdump/redact/ libdump/rewrite/)
@@ -127,6 +127,7 @@ room(libsample counts  events/)
 room(libsample stack   node/ events/)
 room(libsample native  events/)
 room(libsample profile node/ events/ stack/ native/)
+room(libsample crash   node/ events/ stack/ native/)
 
 # Inside the writer: capture <- check <- cli; inside capture, secrets <- copy <- node (what belongs to
 # it as a whole) <- session <- modes <- capture itself.

@@ -5,7 +5,7 @@ file(GLOB formats ${CMAKE_SOURCE_DIR}/schemas/*.proto)
 install(FILES ${formats} schemas/dump-format.md DESTINATION ${CMAKE_INSTALL_DATADIR}/beamdump/schemas)
 file(GLOB pages ${CMAKE_SOURCE_DIR}/docs/*.md)
 install(FILES watcher/service/beamdump-watch.service DESTINATION lib/systemd/system)
-install(FILES watcher/service/watch.toml DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES watcher/service/watch.toml writer/service/beamdump-crash.conf DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs)
 

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <csignal>
 #include <exception>
+#include <fcntl.h>
 #include <iostream>
 #include <malloc.h>
 #include <poll.h>
@@ -25,6 +26,16 @@ namespace {
 void prepare_process() {
     std::signal(SIGPIPE, SIG_IGN);
     std::signal(SIGXFSZ, SIG_IGN);
+}
+
+/// What the kernel starts (core_pattern) has no standard output: a file that is opened would be it.
+void fill_standard_descriptors() {
+    for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+        if (::fcntl(descriptor, F_GETFD) < 0) {
+            // The lowest that is free.
+            (void)::open("/dev/null", O_RDWR);
+        }
+    }
 }
 
 bool ready_for_output(int descriptor) {
@@ -75,6 +86,7 @@ int run_as_main(std::string_view program, const Run& run, Stops may_stop) try {
     // An arena for each thread would take 64 MiB of address space, which may be limited; threads
     // allocate little here.
     mallopt(M_ARENA_MAX, 1);
+    fill_standard_descriptors();
     end_with_a_sentence_on_terminate();
     keep_before_all();
     // Before any thread is made.

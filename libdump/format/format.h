@@ -146,6 +146,7 @@ enum class RecordKind : std::uint16_t {
     kDistributionEntries = 141,
     kSockets = 143,
     kHistory = 144,
+    kCrash = 145,
 
     // Reserved, so that later versions of the programs need no new major version.
     kBlocks = 134,

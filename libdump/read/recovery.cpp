@@ -238,6 +238,8 @@ void IndexRebuilder::take_capture(RecordKind kind, std::uint64_t offset,
             return trailer_.add_loaded_modules_offset(offset);
         case RecordKind::kHistory:
             return trailer_.add_history_offset(offset);
+        case RecordKind::kCrash:
+            return trailer_.add_crash_offset(offset);
         case RecordKind::kSystemMemory:
             return trailer_.set_system_memory_offset(offset);
         case RecordKind::kRunDirectory:

@@ -97,6 +97,8 @@ KindDecision decision_of(format::RecordKind kind) {
             return fields(rules::kSockets);
         case RecordKind::kHistory:
             return fields(rules::kHistory);
+        case RecordKind::kCrash:
+            return fields(rules::kCrash);
         case RecordKind::kDistributionEntries:
             return fields(rules::kDistributionEntries);
         case RecordKind::kCrashSections:

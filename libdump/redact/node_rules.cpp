@@ -123,7 +123,7 @@ constexpr NodeFields kTrailerFields = std::to_array<FieldDecision>({
     {22, 23, kKeep},
     {26, 27, kKeep},
     {30, 31, kKeep},
-    {33, 40, kKeep},
+    {33, 41, kKeep},
 });
 
 }  // namespace

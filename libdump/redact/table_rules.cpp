@@ -76,6 +76,42 @@ constexpr TableFields kSchedulersFields = std::to_array<FieldDecision>({
     {1, 1, kMessage, &kScheduler},
     {2, 2, kMessage, &kRunQueue},
 });
+constexpr TableFields kCrashMappingFields = std::to_array<FieldDecision>({
+    {1, 5, kKeep}, {6, 6, kHide},  // path
+});
+constexpr MessageRules kCrashMapping{"CrashMapping", kCrashMappingFields};
+constexpr TableFields kCrashFileFields = std::to_array<FieldDecision>({
+    {1, 1, kHide},      // directory
+    {2, 3, kKeepText},  // name and build id of code
+    {4, 5, kKeep},
+});
+constexpr MessageRules kCrashFile{"CrashFile", kCrashFileFields};
+constexpr TableFields kCrashFrameFields = std::to_array<FieldDecision>({
+    {1, 2, kKeep},
+    {3, 3, kKeepText},  // a function
+    {4, 4, kKeep},
+});
+constexpr MessageRules kCrashFrame{"CrashFrame", kCrashFrameFields};
+constexpr TableFields kCrashThreadFields = std::to_array<FieldDecision>({
+    {1, 1, kKeep},
+    {2, 2, kKeepText},  // name
+    {3, 6, kKeep},
+    {7, 7, kChecksum},  // registers, which may hold a value
+    {8, 8, kKeep},
+    {9, 9, kMessage, &kCrashFrame},
+    {10, 10, kKeep},
+    {11, 11, kMessage, &kMfa},
+    {12, 14, kKeep},
+    {15, 15, kMessage, &kCrashMapping},
+});
+constexpr MessageRules kCrashThread{"CrashThread", kCrashThreadFields};
+constexpr TableFields kCrashFields = std::to_array<FieldDecision>({
+    {1, 5, kKeep},
+    {6, 6, kSentence},  // of the C library
+    {7, 7, kMessage, &kCrashMapping},
+    {8, 8, kMessage, &kCrashFile},
+    {9, 9, kMessage, &kCrashThread},
+});
 constexpr TableFields kTimerFields = std::to_array<FieldDecision>({{1, 10, kKeep}});
 constexpr TableFields kTimerWheelFields = std::to_array<FieldDecision>({{1, 8, kKeep}});
 constexpr MessageRules kTimer{"Timer", kTimerFields};
@@ -174,6 +210,7 @@ constexpr MessageRules kPersistentTerms{"PersistentTerms", kPersistentTermsField
 constexpr MessageRules kPorts{"Ports", kPortsFields};
 constexpr MessageRules kSockets{"Sockets", kSocketsFields};
 constexpr MessageRules kSchedulers{"Schedulers", kSchedulersFields};
+constexpr MessageRules kCrash{"Crash", kCrashFields};
 constexpr MessageRules kTimers{"Timers", kTimersFields};
 constexpr MessageRules kDistributionEntries{"DistributionEntries", kDistributionEntriesFields};
 constexpr MessageRules kAllocators{"Allocators", kAllocatorsFields};

@@ -3,8 +3,6 @@
 #include <libsample/native/function_starts.h>
 #include <libsample/native/native_frames.h>
 #include <libvm/target/image/debug_file.h>
-#include <libvm/target/image/vm_image.h>
-#include <libvm/target/process/proc_directory.h>
 
 #include <fmt/format.h>
 #include <gelf.h>
@@ -122,19 +120,25 @@ int take_frame(Dwfl_Frame* frame, void* argument) {
     return DWARF_CB_OK;
 }
 
+/// Lower case hex; empty: it has none.
+std::string build_id_text(Dwfl_Module* module) {
+    const unsigned char* id = nullptr;
+    GElf_Addr address = 0;
+    const int bytes = dwfl_module_build_id(module, &id, &address);
+    std::string text;
+    for (int at = 0; at < bytes; ++at) {
+        text += fmt::format("{:02x}", id[at]);
+    }
+    return text;
+}
+
 /// A module's debug file by its build id. `userdata`: the node's root.
 int find_debug_file(Dwfl_Module* module, void** userdata, const char* /*name*/, Dwarf_Addr /*base*/,
                     const char* /*file*/, const char* /*link*/, GElf_Word /*checksum*/,
                     char** /*found*/) {
-    const unsigned char* id = nullptr;
-    GElf_Addr address = 0;
-    const int bytes = dwfl_module_build_id(module, &id, &address);
-    if (bytes <= 0 || *userdata == nullptr) {
+    const auto text = build_id_text(module);
+    if (text.empty() || *userdata == nullptr) {
         return -1;
-    }
-    std::string text;
-    for (int at = 0; at < bytes; ++at) {
-        text += fmt::format("{:02x}", id[at]);
     }
     const std::filesystem::path file =
         *static_cast<const std::string*>(*userdata) + target::debug_file_path(text);
@@ -192,7 +196,6 @@ struct NativeFrames::Session {
 
     /// Reports each file that is mapped, where its first byte is.
     Result<void> report() {
-        ASSIGN_OR_RETURN(const auto process, target::ProcDirectory::open(target->pid()));
         std::map<std::string, const target::Mapping*> files;  // the lowest mapping of each
         std::map<std::string, bool> has_code;
         for (const auto& mapping : target->mappings().all()) {
@@ -211,8 +214,7 @@ struct NativeFrames::Session {
         }
         dwfl_report_begin(dwfl.get());
         for (const auto& [path, mapping] : files) {
-            const auto file =
-                has_code[path] ? target::reachable_path(process, *mapping) : std::string();
+            const auto file = has_code[path] ? target->file_of(*mapping) : std::string();
             // A file that was deleted or replaced, and cannot be opened, is left out.
             auto* module = file.empty() ? nullptr
                                         : dwfl_report_elf(dwfl.get(), path.c_str(), file.c_str(),
@@ -248,7 +250,7 @@ NativeFrames::NativeFrames(std::unique_ptr<Session, SessionDeleter> session)
 Result<NativeFrames> NativeFrames::open(target::Target& target) {
     std::unique_ptr<Session, SessionDeleter> session(new Session);
     session->target = &target;
-    session->root = fmt::format("/proc/{}/root", target.pid());
+    session->root = target.root();
     RETURN_IF_ERROR(session->report());
     return NativeFrames(std::move(session));
 }
@@ -311,6 +313,33 @@ std::vector<NamedFunction> NativeFrames::functions(
         functions.push_back({std::move(name), begin});
     }
     return functions;
+}
+
+NativePlace NativeFrames::place_at(Address address) {
+    NativePlace place;
+    const auto& mappings = session_->target->mappings();
+    if (const auto* mapping = mappings.find(address);
+        mapping != nullptr && mapping->path.starts_with('/')) {
+        place.file = mapping->path;
+        // Its lowest mapping: they ascend.
+        place.file_begin =
+            std::ranges::find(mappings.all(), mapping->path, &target::Mapping::path)->range.begin;
+    }
+    auto* module = dwfl_addrmodule(session_->dwfl.get(), address);
+    if (module == nullptr) {
+        return place;
+    }
+    place.build_id = build_id_text(module);
+    GElf_Off offset = 0;
+    GElf_Sym symbol{};
+    if (const char* name =
+            dwfl_module_addrinfo(module, address, &offset, &symbol, nullptr, nullptr, nullptr)) {
+        place.symbol = readable(name);
+        place.symbol_begin = address - offset;
+    } else {
+        place.symbol_begin = begin_of_function(module, address).value_or(0);
+    }
+    return place;
 }
 
 std::string NativeFrames::find_name(Address address) {

@@ -40,6 +40,15 @@ struct NamedFunction {
     Address begin = 0;
 };
 
+/// What is known of a native code address.
+struct NativePlace {
+    std::string file{};      ///< as the node has it mapped; empty: it is in none
+    std::string build_id{};  ///< lower case hex; empty: it has none, or is not here
+    Address file_begin = 0;  ///< where the file's first byte is mapped
+    std::string symbol{};    ///< of the function; empty: not known
+    Address symbol_begin = 0;
+};
+
 /// Unwinds native code of a node by what its files say (.eh_frame), and names it by their symbols,
 /// also from debug files by build id where they are installed. Files are opened through the node's
 /// own root; no network is asked for any.
@@ -61,6 +70,8 @@ class NativeFrames {
     /// "enif_make_int"; "beam.smp+0x1234" where the file has no name for the function, with where
     /// the function begins; "[native code]" outside of all files.
     std::string name_at(Address address);
+
+    NativePlace place_at(Address address);
 
   private:
     struct Session;

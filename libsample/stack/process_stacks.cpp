@@ -48,6 +48,16 @@ bool notes_function(std::string_view fragment) {
     return fragment == "call_bif_shared" || fragment == "call_nif_shared";
 }
 
+bool takes_saved_stack(beam::Vm& vm, const beam::Field& stop, Address returns_to) {
+    std::array<std::byte, kCodeBehind> code{};
+    if (!vm.memory().read(returns_to, code)) {
+        return false;
+    }
+    const std::array wanted = {std::byte{0x49}, std::byte{0x8b}, std::byte{0x65},
+                               static_cast<std::byte>(stop.offset)};
+    return stop.offset < 0x80 && !std::ranges::search(code, wanted).empty();
+}
+
 Result<ProcessStacks> ProcessStacks::open(ObservedNode& node, std::size_t frames) {
     auto& vm = node.vm();
     ASSIGN_OR_RETURN(auto reader, beam::ProcessReader::open(vm, node.code()));
@@ -283,19 +293,6 @@ Result<Address> ProcessStacks::return_slot(Address scheduler) {
         return fail(ErrorCode::kImplausible, "a scheduler's registers are at no word's address");
     }
     return registers - 8;
-}
-
-/// Whether the code at a return address begins with `mov rsp, [r13 + stop]`, that is, whether the
-/// call has left the stack's top in the process's structure (emit_leave_runtime<eStack>()). Without
-/// that it is in a register that native code may have saved anywhere.
-bool ProcessStacks::takes_saved_stack(Address returns_to) {
-    std::array<std::byte, kCodeBehind> code{};
-    if (!parts_.node.vm().memory().read(returns_to, code)) {
-        return false;
-    }
-    const std::array wanted = {std::byte{0x49}, std::byte{0x8b}, std::byte{0x65},
-                               static_cast<std::byte>(parts_.stop.offset)};
-    return parts_.stop.offset < 0x80 && !std::ranges::search(code, wanted).empty();
 }
 
 bool ProcessStacks::calls_by_register(Address returns_to) {

@@ -234,6 +234,14 @@ Result<KernelMemory> LiveTarget::kernel_memory() const {
     return memory;
 }
 
+std::string LiveTarget::file_of(const Mapping& mapping) {
+    return reachable_path(process_, mapping);
+}
+
+std::string LiveTarget::root() const {
+    return process_.path("root");
+}
+
 bool LiveTarget::has_swapped_pages() const {
     const auto status = process_.read("status");
     return !status || listed_bytes(*status, "VmSwap") != 0;

@@ -35,6 +35,8 @@ class LiveTarget final : public Target {
     [[nodiscard]] Result<KernelMemory> kernel_memory() const override;
     [[nodiscard]] char state() const override { return state_; }
     [[nodiscard]] bool has_swapped_pages() const override;
+    [[nodiscard]] std::string file_of(const Mapping& mapping) override;
+    [[nodiscard]] std::string root() const override;
     /// False for a zombie.
     [[nodiscard]] bool alive() const override;
 

@@ -55,6 +55,11 @@ class Target {
     /// Whether any of its memory is out of reach without bringing it back (swapped out). Unknown
     /// counts as yes: then pages are examined one by one before they are read.
     [[nodiscard]] virtual bool has_swapped_pages() const = 0;
+    /// A path of ours, valid as long as the target is, to the file of a mapping: of the file's
+    /// first one. Empty: it is not here, or another build is.
+    [[nodiscard]] virtual std::string file_of(const Mapping& mapping) = 0;
+    /// Where its files are on this machine, for their debug files: "/proc/4242/root"; empty: here.
+    [[nodiscard]] virtual std::string root() const = 0;
     /// Whether its memory can still be read: false once the process has ended.
     [[nodiscard]] virtual bool alive() const = 0;
 };

@@ -16,6 +16,7 @@
 %%   steady reset|report   steady:tell/1
 %%   wedged wedge|end|sleeping|spinning  wedged:tell/1
 %%   faults hang MILLISECONDS  faults:tell/1
+%%   die HOW       dying:tell/1, with which the node ends
 %%   crash HOW     crash:now/1, with which the node ends, unanswered
 %%   planted FILE  planted:write(FILE)
 %%   asked FILE    asked:write(FILE)
@@ -119,6 +120,8 @@ reply([<<"wedged">>, What]) ->
     wedged:tell(What);
 reply([<<"faults">> | What]) ->
     faults:tell(What);
+reply([<<"die">>, How]) ->
+    dying:tell(How);
 reply([<<"crash">>, How]) ->
     crash:now(How);
 reply([<<"planted">>, File]) ->

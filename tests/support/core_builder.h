@@ -1,5 +1,6 @@
 #pragma once
 
+#include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -67,6 +68,7 @@ class CoreBuilder {
         arguments.copy(info.pr_psargs, sizeof info.pr_psargs);
         return note(NT_PRPSINFO, bytes_of(info));
     }
+    CoreBuilder& signal(const siginfo_t& info) { return note(NT_SIGINFO, bytes_of(info)); }
     CoreBuilder& auxiliary(const std::vector<std::pair<std::uint64_t, std::uint64_t>>& entries) {
         return note(NT_AUXV, auxiliary_bytes(entries));
     }

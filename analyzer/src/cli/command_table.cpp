@@ -11,6 +11,7 @@ namespace beamdump::cli {
     COMMAND(schedulers, "Node")                   \
     COMMAND(profile, "Node")                      \
     COMMAND(history, "Node")                      \
+    COMMAND(crash, "Node")                        \
     COMMAND(nodes, "Node")                        \
     COMMAND(modules, "Node")                      \
     COMMAND(atoms, "Node")                        \

@@ -273,15 +273,29 @@ bool NativeCalls::complete(const Fragment& fragment, const Scheduler& scheduler,
 
 std::optional<NativeCalls::Call> NativeCalls::call_of(const target::ThreadRegisters& thread) const {
     const auto* scheduler = scheduler_of(thread);
-    if (scheduler == nullptr || !is_native(thread.rip)) {
+    return scheduler == nullptr ? std::nullopt : call_of(thread, *scheduler);
+}
+
+std::optional<NativeCalls::Standing> NativeCalls::call_in_middle(
+    const target::ThreadRegisters& thread, Address scheduler) const {
+    const auto found = std::ranges::find(schedulers_, scheduler, &Scheduler::data);
+    const auto call = found == schedulers_.end() ? std::nullopt : call_of(thread, *found);
+    return call && call->kind != Kind::kCollection
+               ? std::optional(Standing{call->process, call->state, call->kind == Kind::kNif})
+               : std::nullopt;
+}
+
+std::optional<NativeCalls::Call> NativeCalls::call_of(const target::ThreadRegisters& thread,
+                                                      const Scheduler& scheduler) const {
+    if (!is_native(thread.rip)) {
         return std::nullopt;
     }
     auto& memory = vm_->target().memory();
-    const auto returns_to = memory.word(scheduler->registers - kWord);
+    const auto returns_to = memory.word(scheduler.registers - kWord);
     const auto fragment = returns_to
                               ? std::ranges::find(fragments_, *returns_to, &Fragment::returns_to)
                               : fragments_.end();
-    const auto process = memory.word(scheduler->data + current_process_->offset);
+    const auto process = memory.word(scheduler.data + current_process_->offset);
     if (fragment == fragments_.end() || !process || *process == 0 || *process % kWord != 0) {
         return std::nullopt;
     }
@@ -300,9 +314,9 @@ std::optional<NativeCalls::Call> NativeCalls::call_of(const target::ThreadRegist
                .instruction = view.get(i_),
                .heap_top = view.get(htop_),
                .stack_top = view.get(stop_),
-               .arguments = scheduler->registers + fragment->arguments,
+               .arguments = scheduler.registers + fragment->arguments,
                .reductions_left = static_cast<std::int32_t>(view.get(fcalls_))}};
-    return complete(*fragment, *scheduler, view, call.state) ? std::optional(call) : std::nullopt;
+    return complete(*fragment, scheduler, view, call.state) ? std::optional(call) : std::nullopt;
 }
 
 /// Whether two readings are of one call: each call of a loop begins with fewer reductions left.

@@ -34,6 +34,18 @@ class NativeCalls {
     [[nodiscard]] std::vector<std::pair<Address, YieldState::State>> states(
         std::span<const target::ThreadRegisters> threads) const;
 
+    /// A call by which a process is in native code.
+    struct Standing {
+        Address process = 0;
+        YieldState::State state;
+        bool nif = false;  ///< else a BIF
+    };
+    /// The call that a scheduler's thread is in where it is certain that it is in the middle of it,
+    /// as where it died in a library that the VM calls. `scheduler`: its structure. Nothing: it is
+    /// in none, or in a collection.
+    [[nodiscard]] std::optional<Standing> call_in_middle(const target::ThreadRegisters& thread,
+                                                         Address scheduler) const;
+
     /// The threads were let go.
     void forget() { seen_.clear(); }
 
@@ -67,6 +79,8 @@ class NativeCalls {
     [[nodiscard]] std::optional<Fragment> fragment(const JitRange& range, Kind kind) const;
     [[nodiscard]] static bool same(const Call& one, const Call& other);
     [[nodiscard]] std::optional<Call> call_of(const target::ThreadRegisters& thread) const;
+    [[nodiscard]] std::optional<Call> call_of(const target::ThreadRegisters& thread,
+                                              const Scheduler& scheduler) const;
     [[nodiscard]] bool is_native(Address instruction) const;
     [[nodiscard]] const Scheduler* scheduler_of(const target::ThreadRegisters& thread) const;
     [[nodiscard]] std::optional<std::uint64_t> arity_of(Address mfa) const;

@@ -8,7 +8,9 @@
 #include <libelf.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstddef>
 #include <cstring>
 #include <elf.h>
@@ -19,6 +21,7 @@
 #include <sys/procfs.h>
 #include <sys/stat.h>
 #include <sys/user.h>
+#include <unistd.h>
 
 namespace beamdump::target {
 namespace {
@@ -28,6 +31,7 @@ struct CoreNotes {
     std::vector<CoreMappedFile> files;
     std::vector<ThreadRegisters> threads;  ///< of NT_PRSTATUS
     CoreProcess process;
+    std::optional<CoreSignal> signal;
     std::vector<AuxiliaryValue> auxiliary;
     bool has_files = false;
     bool has_process = false;
@@ -69,6 +73,29 @@ Result<void> take_process(std::span<const std::byte> contents, CoreNotes& notes)
     const auto info = value_at<elf_prpsinfo>(contents, 0);
     notes.process = {info.pr_pid, text_of(info.pr_fname), text_of(info.pr_psargs)};
     notes.has_process = true;
+    return {};
+}
+
+/// Faults of which si_addr is the address: by the kernel, with a code of their own (SI_KERNEL is
+/// one without address: x86 does not tell that of a general protection fault).
+bool has_address(int number, int code) {
+    return (number == SIGSEGV || number == SIGBUS || number == SIGILL || number == SIGFPE) &&
+           code > 0 && code != SI_KERNEL;
+}
+
+Result<void> take_signal(std::span<const std::byte> contents, CoreNotes& notes) {
+    if (contents.size() < sizeof(siginfo_t)) {
+        return too_short("NT_SIGINFO", contents.size(), sizeof(siginfo_t));
+    }
+    const auto info = value_at<siginfo_t>(contents, 0);
+    CoreSignal signal{.number = info.si_signo, .code = info.si_code};
+    if (has_address(signal.number, signal.code)) {
+        signal.address = reinterpret_cast<std::uint64_t>(info.si_addr);
+    } else if (signal.code == SI_USER || signal.code == SI_TKILL || signal.code == SI_QUEUE) {
+        signal.sender = info.si_pid;
+        signal.sender_user = info.si_uid;
+    }
+    notes.signal = signal;
     return {};
 }
 
@@ -124,8 +151,8 @@ Result<void> take_files(std::span<const std::byte> contents, CoreNotes& notes) {
 }
 
 /// Takes the contents of one note of owner "CORE" into `notes`; those of other types are skipped.
-/// The first NT_PRPSINFO, NT_AUXV and NT_FILE count. kCorrupt: a note is too short for what it is,
-/// or says more than it holds.
+/// The first NT_PRPSINFO, NT_SIGINFO, NT_AUXV and NT_FILE count. kCorrupt: a note is too short for
+/// what it is, or says more than it holds.
 Result<void> take_core_note(std::uint32_t type, std::span<const std::byte> contents,
                             CoreNotes& notes) {
     switch (type) {
@@ -135,6 +162,8 @@ Result<void> take_core_note(std::uint32_t type, std::span<const std::byte> conte
             return notes.has_process ? Result<void>() : take_process(contents, notes);
         case NT_FILE:
             return notes.has_files ? Result<void>() : take_files(contents, notes);
+        case NT_SIGINFO:
+            return notes.signal ? Result<void>() : take_signal(contents, notes);
         case NT_AUXV:
             if (notes.auxiliary.empty()) {
                 take_auxiliary(contents, notes);
@@ -325,12 +354,18 @@ Result<void> sort_parts(std::vector<Part>& parts, std::string_view what) {
 
 }  // namespace
 
+bool CoreSignal::ends_process() const {
+    static constexpr std::array kWithCore = {SIGQUIT, SIGILL,  SIGABRT, SIGBUS, SIGFPE,
+                                             SIGSEGV, SIGXCPU, SIGXFSZ, SIGSYS};
+    // A debugger's stop is a SIGTRAP too, with another code than that of the processor's.
+    return std::ranges::find(kWithCore, number) != kWithCore.end() ||
+           (number == SIGTRAP && code == SI_KERNEL);
+}
+
 Result<CoreFile> CoreFile::open(const std::filesystem::path& file) {
-    CoreFile core;
-    core.path_ = file;
-    core.descriptor_ = Descriptor(::open(file.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+    Descriptor descriptor(::open(file.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
     struct stat status{};
-    if (!core.descriptor_.valid() || ::fstat(core.descriptor_.get(), &status) != 0) {
+    if (!descriptor.valid() || ::fstat(descriptor.get(), &status) != 0) {
         const int error = errno;
         return fail(error == EACCES || error == EPERM ? ErrorCode::kPermission : ErrorCode::kIo,
                     fmt::format("cannot open {}: {}", file.native(), system_error_text(error)));
@@ -340,13 +375,35 @@ Result<CoreFile> CoreFile::open(const std::filesystem::path& file) {
             ErrorCode::kNotABeam,
             fmt::format("{} is not a regular file: a core is read by seeking", file.native()));
     }
-    const auto bytes = static_cast<std::uint64_t>(status.st_size);
     elf_version(EV_CURRENT);
-    const ElfHandle elf(elf_begin(core.descriptor_.get(), ELF_C_READ, nullptr));
-    ASSIGN_OR_RETURN(const auto header, checked_header(elf.get(), file));
-    ASSIGN_OR_RETURN(const auto count, header_count(elf.get(), header, file, bytes));
-    ASSIGN_OR_RETURN(auto headers, read_headers(elf.get(), count, file, bytes));
-    ASSIGN_OR_RETURN(auto notes, read_all_notes(elf.get(), headers, file, bytes));
+    const ElfHandle elf(elf_begin(descriptor.get(), ELF_C_READ, nullptr));
+    auto core = read(elf.get(), static_cast<std::uint64_t>(status.st_size), file);
+    if (core) {
+        core->descriptor_ = std::move(descriptor);
+    }
+    return core;
+}
+
+Result<CoreFile> CoreFile::of_head(std::vector<std::byte> head, const std::filesystem::path& name) {
+    // The number of more than 65,534 segments is behind the memory; the notes are the first one
+    // (elf_core_dump(), Linux' fs/binfmt_elf.c).
+    if (head.size() >= sizeof(Elf64_Ehdr)) {
+        auto header = value_at<Elf64_Ehdr>(head, 0);
+        header.e_phnum = header.e_phnum == PN_XNUM ? 1 : header.e_phnum;
+        std::memcpy(head.data(), &header, sizeof header);
+    }
+    elf_version(EV_CURRENT);
+    const ElfHandle elf(elf_memory(reinterpret_cast<char*>(head.data()), head.size()));
+    return read(elf.get(), head.size(), name);
+}
+
+Result<CoreFile> CoreFile::read(Elf* elf, std::uint64_t bytes, const std::filesystem::path& file) {
+    CoreFile core;
+    core.path_ = file;
+    ASSIGN_OR_RETURN(const auto header, checked_header(elf, file));
+    ASSIGN_OR_RETURN(const auto count, header_count(elf, header, file, bytes));
+    ASSIGN_OR_RETURN(auto headers, read_headers(elf, count, file, bytes));
+    ASSIGN_OR_RETURN(auto notes, read_all_notes(elf, headers, file, bytes));
     core.segments_ = std::move(headers.segments);
     core.files_ = std::move(notes.files);
     for (auto done :
@@ -357,12 +414,76 @@ Result<CoreFile> CoreFile::open(const std::filesystem::path& file) {
     }
     core.threads_ = std::move(notes.threads);
     core.process_ = std::move(notes.process);
+    core.signal_ = notes.signal;
     core.auxiliary_ = std::move(notes.auxiliary);
     for (const auto& segment : core.segments_) {
         core.dumped_bytes_ += segment.dumped_bytes;
         core.missing_bytes_ += segment.dumped_bytes - segment.here_bytes;
     }
     return core;
+}
+
+namespace {
+
+constexpr std::string_view kPipedCore = "the core from the kernel";
+
+/// Reads on until `head` has `bytes` bytes.
+Result<void> read_up_to(int pipe, std::uint64_t bytes, std::vector<std::byte>& head) {
+    auto at = head.size();
+    head.resize(std::max<std::size_t>(at, bytes));
+    while (at < head.size()) {
+        const auto got = ::read(pipe, head.data() + at, head.size() - at);
+        if (got < 0 && errno == EINTR) {
+            continue;
+        }
+        if (got <= 0) {
+            const int error = errno;
+            head.resize(at);
+            return got < 0
+                       ? fail(ErrorCode::kIo, fmt::format("cannot read {}: {}", kPipedCore,
+                                                          system_error_text(error)))
+                       : fail(ErrorCode::kTruncated,
+                              fmt::format("{} ends after {} bytes, before the end of its headers "
+                                          "and notes ({})",
+                                          kPipedCore, at, bytes));
+        }
+        at += static_cast<std::size_t>(got);
+    }
+    return {};
+}
+
+}  // namespace
+
+Result<void> read_core_head(int pipe, std::vector<std::byte>& head) {
+    head.clear();
+    RETURN_IF_ERROR(read_up_to(pipe, sizeof(Elf64_Ehdr), head));
+    auto header = value_at<Elf64_Ehdr>(head, 0);
+    if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_type != ET_CORE ||
+        header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_phentsize != sizeof(Elf64_Phdr)) {
+        return fail(ErrorCode::kNotABeam, fmt::format("{} is no 64-bit ELF core", kPipedCore));
+    }
+    header.e_phnum = header.e_phnum == PN_XNUM ? 1 : header.e_phnum;
+    const auto table = header.e_phnum * sizeof(Elf64_Phdr);
+    if (header.e_phoff < sizeof header || header.e_phoff > kMaxNoteBytes) {
+        return fail(ErrorCode::kCorrupt,
+                    fmt::format("{} has its segments' headers at {}", kPipedCore, header.e_phoff));
+    }
+    RETURN_IF_ERROR(read_up_to(pipe, header.e_phoff + table, head));
+    std::uint64_t end = head.size();
+    for (std::size_t index = 0; index < header.e_phnum; ++index) {
+        const auto segment =
+            value_at<Elf64_Phdr>(head, header.e_phoff + index * sizeof(Elf64_Phdr));
+        if (segment.p_type != PT_NOTE) {
+            continue;
+        }
+        if (segment.p_offset > kMaxNoteBytes || segment.p_filesz > kMaxNoteBytes) {
+            return fail(ErrorCode::kCorrupt,
+                        fmt::format("{} claims {} bytes of notes at {}", kPipedCore,
+                                    segment.p_filesz, segment.p_offset));
+        }
+        end = std::max(end, segment.p_offset + segment.p_filesz);
+    }
+    return read_up_to(pipe, end, head);
 }
 
 std::optional<std::uint64_t> CoreFile::auxiliary(std::uint64_t type) const {

@@ -266,6 +266,14 @@ Result<VmImage> find_core_image(const CoreFile& core, CoreMemory& memory,
     return vm;
 }
 
+/// What is before `seen` in `here`: the root below which a program was found; empty for this one.
+std::string root_before(const std::filesystem::path& here, const std::string& seen) {
+    std::error_code error;
+    const auto whole = std::filesystem::absolute(here, error).lexically_normal().native();
+    return !error && whole.ends_with(seen) ? whole.substr(0, whole.size() - seen.size())
+                                           : std::string();
+}
+
 std::string incomplete_sentence(const CoreFile& core) {
     if (core.missing_bytes() == 0) {
         return {};
@@ -302,6 +310,8 @@ Result<std::unique_ptr<CoreTarget>> CoreTarget::open(
         return cut ? wrap(target.incomplete_, vm.error()) : std::unexpected(vm.error());
     }
     target.executable_ = std::move(vm->path);
+    target.program_ = executable.value_or(target.executable_).native();
+    target.root_ = executable ? root_before(*executable, target.executable_) : std::string();
     target.image_ = std::move(vm->image);
     RETURN_IF_ERROR(target.make_mappings());
     target.find_arguments();
@@ -361,6 +371,32 @@ Result<void> CoreTarget::make_mappings() {
         return wrap(core_.path().native(), sorted.error());
     }
     mappings_ = std::move(*sorted);
+    return {};
+}
+
+std::string CoreTarget::file_of(const Mapping& mapping) {
+    if (mapping.path == executable_) {
+        return program_;
+    }
+    Mapped mapped{.path = mapping.path,
+                  .parts = {{mapping.range, mapping.file_offset, mapping.path}},
+                  .build_id = {},
+                  .segments = {}};
+    std::vector<std::byte> page(kPageBytes);
+    if (mapping.file_offset != 0 || !memory_.read(mapped.begin(), page)) {
+        return {};
+    }
+    mapped.build_id = build_id_of(page);
+    mapped.segments = segments_of(page);
+    for (const auto& file : {root_ + mapping.path, mapping.path}) {
+        const auto image = open_path(file);
+        const bool same = image && (image->build_id().empty() && mapped.build_id.empty()
+                                        ? image->segments() == mapped.segments
+                                        : image->build_id() == mapped.build_id);
+        if (same) {
+            return file;
+        }
+    }
     return {};
 }
 

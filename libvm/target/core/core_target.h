@@ -41,10 +41,16 @@ class CoreTarget final : public Target {
     [[nodiscard]] Result<KernelMemory> kernel_memory() const override;
     [[nodiscard]] char state() const override { return 0; }
     [[nodiscard]] bool has_swapped_pages() const override { return false; }
+    /// Below root(), if its build id is that of the file's first page in the core; where neither
+    /// has one, its segments.
+    [[nodiscard]] std::string file_of(const Mapping& mapping) override;
+    /// Where the executable was named and is at its path below another root: that root.
+    [[nodiscard]] std::string root() const override { return root_; }
     [[nodiscard]] bool alive() const override { return true; }
 
     /// All threads; the first is the one that crashed, or the main one.
     [[nodiscard]] const std::vector<ThreadRegisters>& threads() const { return core_.threads(); }
+    [[nodiscard]] const std::optional<CoreSignal>& signal() const { return core_.signal(); }
     /// A sentence if the core is truncated and memory is missing, else empty.
     [[nodiscard]] const std::string& incomplete() const { return incomplete_; }
 
@@ -57,6 +63,8 @@ class CoreTarget final : public Target {
     CoreFile core_;
     CoreMemory memory_;
     std::string executable_;
+    std::string program_;  // the executable's path here
+    std::string root_;
     ElfImage image_;
     Mappings mappings_;
     std::vector<std::string> arguments_;

@@ -54,6 +54,8 @@ struct ThreadRegisters {
     std::array<std::uint64_t, 16> general{};
     /// The lower and upper half of each SSE register; zeros where they were not read.
     std::array<std::array<std::uint64_t, 2>, 16> vectors{};
+    /// Where the C library describes the thread (the base of the segment fs).
+    std::uint64_t thread_pointer = 0;
 };
 
 /// Made of what the kernel gives (ptrace(2), NT_PRSTATUS): outside of a system call it sets
@@ -70,7 +72,9 @@ inline ThreadRegisters thread_registers(pid_t thread, const user_regs_struct& al
             all.r15,
             static_cast<std::int64_t>(all.orig_rax) >= 0,
             {all.rax, all.rbx, all.rcx, all.rdx, all.rsi, all.rdi, all.rbp, all.rsp, all.r8, all.r9,
-             all.r10, all.r11, all.r12, all.r13, all.r14, all.r15}};
+             all.r10, all.r11, all.r12, all.r13, all.r14, all.r15},
+            {},
+            all.fs_base};
 }
 
 }  // namespace beamdump::target

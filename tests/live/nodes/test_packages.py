@@ -37,6 +37,7 @@ def expected_files():
         files |= {f"share/beamdump/schemas/{path}" for path in found}
     files |= {f"share/doc/beamdump/docs/{path.name}" for path in (ROOT / "docs").glob("*.md")}
     return files | {"share/doc/beamdump/README.md", "share/doc/beamdump/CHANGELOG.md", "share/doc/beamdump/watch.toml",
+                    "share/doc/beamdump/beamdump-crash.conf",
                     "lib/systemd/system/beamdump-watch.service"}
 
 

@@ -82,7 +82,7 @@ TRUNCATED_ANSWERS = ("summary", "processes", "tree", "waits", "ets", "ports", "t
                      "atoms", "memory")
 
 DUMPS = ("sample", "later", "cut", "inferred", "crash", "truncated", "tables", "node_memory",
-         "recording")
+         "recording", "crashed")
 ANSWERS = [
     (0, ["summary", "sample"]),
     (3, ["summary", "sample", "--findings", "full"]),
@@ -163,6 +163,10 @@ ANSWERS = [
     (0, ["heap", "crash", "alpha"]),
     (0, ["ports", "sample"]),
     (0, ["history", "recording"]),
+    (0, ["crash", "crashed"]),
+    (0, ["crash", "sample"]),
+    (0, ["crash", "crash"]),
+    (0, ["summary", "crashed"]),
     (0, ["sockets", "sample"]),
     (0, ["sockets", "sample", "--sort", "owner", "--filter", "state=LISTEN"]),
     (3, ["profile", "sample"]),
@@ -281,8 +285,8 @@ def main():
         (pathlib.Path(directory) / "crash.beamdump").write_text(CRASH)
         (pathlib.Path(directory) / "truncated.beamdump").write_text(TRUNCATED)
         for status, words in ANSWERS:
-            arguments = [f"{directory}/{word}.beamdump" if word in DUMPS
-                         else word for word in words]
+            arguments = [words[0], *(f"{directory}/{word}.beamdump" if word in DUMPS else word
+                                     for word in words[1:])]
             ended = subprocess.run([program, *arguments, "--json"], capture_output=True, text=True)
             assert ended.returncode == status, \
                 f"{words}: exit status {ended.returncode}, not {status}: {ended.stderr}"

@@ -1,5 +1,6 @@
 // Writes the sample dumps into a directory: sample, later, cut, inferred, tables, node_memory,
-// recording.
+// recording, crashed.
+#include "sample_crash.h"
 #include "sample_history.h"
 #include "sample_memory.h"
 #include "sample_tables.h"
@@ -40,6 +41,11 @@ int main(int count, char** arguments) {
     beamdump::test::SampleDump memory;
     beamdump::test::add_node_memory(memory);
     write(directory / "node_memory.beamdump", memory.finish());
+    beamdump::test::SampleDump crashed;
+    beamdump::test::add_schedulers(crashed.builder());
+    crashed.add(beamdump::test::alpha_process());
+    beamdump::test::add_crash(crashed.builder());
+    write(directory / "crashed.beamdump", crashed.finish());
     write(directory / "inferred.beamdump",
           beamdump::test::sample_dump({.name = "otp-25-inferred",
                                        .release = std::nullopt,

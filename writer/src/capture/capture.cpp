@@ -260,6 +260,7 @@ Result<CaptureReport> capture_core(const Request& request) {
     }
     const auto incomplete = (*target)->incomplete();
     const auto threads = (*target)->threads();
+    const auto signal = (*target)->signal();
     const fit::OpenTarget open = [&]() -> Result<std::unique_ptr<target::Target>> {
         return *target
                    ? std::move(*target)
@@ -276,6 +277,12 @@ Result<CaptureReport> capture_core(const Request& request) {
     if (auto done = (*session)->node_facts(records::MEMORY_SOURCE_CORE, Session::never); !done) {
         return explained(incomplete, done.error());
     }
+    const bool crashed = signal && signal->ends_process() && !threads.empty();
+    const auto told = crashed ? (*session)->crash({.signal = *signal, .threads = threads})
+                              : (*session)->no_crash();
+    if (!told) {
+        return explained(incomplete, told.error());
+    }
     if (auto copied = capture_at_rest(**session, LeftOver::kListed, nullptr); !copied) {
         return explained(incomplete, copied.error());
     }
@@ -287,6 +294,36 @@ Result<CaptureReport> capture_core(const Request& request) {
         report->cut_off = !incomplete.empty();
     }
     return report;
+}
+
+/// The error of a capture during which the process may have ended.
+std::unexpected<Error> ended_or(const target::Target& node, const Error& error) {
+    return has_ended(node, error) ? fail(ErrorCode::kTargetDied,
+                                         fmt::format("process {} exited during the capture; the "
+                                                     "partial dump can be opened",
+                                                     node.pid()))
+                                  : std::unexpected(error);
+}
+
+/// Captures a process that the kernel holds as it dies: nothing moves.
+Result<CaptureReport> capture_dying_node(const Request& request) {
+    const auto pid = request.options.pid;
+    const auto& crash = *request.options.crash;
+    ASSIGN_OR_RETURN(auto session,
+                     begin(request, [pid] { return target::LiveTarget::open(pid); }, 1));
+    const auto sockets = target::socket_descriptors(pid, kMostSockets);
+    session->stopper().threads_stopped(crash.threads);
+    const auto captured = [&]() -> Result<void> {
+        RETURN_IF_ERROR(session->node_facts(records::MEMORY_SOURCE_STOPPED, Session::never));
+        RETURN_IF_ERROR(session->crash(crash));
+        RETURN_IF_ERROR(capture_at_rest(*session, LeftOver::kListed, nullptr));
+        RETURN_IF_ERROR(session->ets_rows(false, nullptr));
+        return session->sockets(sockets);
+    };
+    if (auto done = captured(); !done) {
+        return ended_or(session->vm().target(), done.error());
+    }
+    return session->finish();
 }
 
 Result<CaptureReport> capture_live_node(const Request& request) {
@@ -301,13 +338,7 @@ Result<CaptureReport> capture_live_node(const Request& request) {
         done = session->sockets(sockets);
     }
     if (!done) {
-        if (has_ended(node, done.error())) {
-            return fail(
-                ErrorCode::kTargetDied,
-                fmt::format("process {} exited during the capture; the partial dump can be opened",
-                            node.pid()));
-        }
-        return std::unexpected(done.error());
+        return ended_or(node, done.error());
     }
     return session->finish();
 }
@@ -326,7 +357,9 @@ Result<CaptureReport> capture_node(const CaptureOptions& options, const MakeWrit
                                    ProgressListener& listener, const std::atomic<bool>& cancelled) {
     const Request request{options, make_writer, listener, cancelled};
     try {
-        return options.core ? capture_core(request) : capture_live_node(request);
+        return options.core    ? capture_core(request)
+               : options.crash ? capture_dying_node(request)
+                               : capture_live_node(request);
     } catch (const std::bad_alloc& failure) {
         return std::unexpected(error_of(failure));
     } catch (const std::system_error& failure) {

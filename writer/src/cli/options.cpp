@@ -1,5 +1,7 @@
 #include "cli/options.h"
 
+#include "cli/crash_handler.h"
+
 #include <libdump/base/byte_amount.h>
 #include <libdump/base/return_if_error.h>
 #include <libdump/format/format.h>
@@ -28,6 +30,7 @@ constexpr unsigned kMaxThreads = 64;
 constexpr int kMaxLevel = 19;  // zstd's levels above need much more memory
 constexpr int kMaxMilliseconds = 86'400'000;
 constexpr std::uint32_t kMaxTop = 1'000'000;
+constexpr std::uint64_t kCrashDumps = 5;
 
 /// The command line before validation.
 struct RawOptions {
@@ -49,6 +52,10 @@ struct RawOptions {
     std::string profile;
     std::string history;
     std::string memory;
+    std::string crashed;
+    std::optional<int> head;
+    std::uint64_t keep = kCrashDumps;
+    std::string free_bytes = "1G";
     Options options;
 };
 
@@ -89,6 +96,20 @@ void declare(CLI::App& app, RawOptions& raw) {
     app.add_option("--exe", raw.executable,
                    "The executable of the core, if it is not at\nthe path that the core names")
         ->type_name("FILE");
+    app.add_option("--crashed", raw.crashed,
+                   "As the handler of core_pattern (core(5)): capture process P,\nwhich the kernel "
+                   "holds as it dies, by its memory and the\ncore on standard input; -o is a "
+                   "folder then (default:\n/var/lib/beamdump). What follows -- is the core_pattern "
+                   "from\nbefore: it gets the core, also of other programs")
+        ->type_name("P");
+    app.add_option("--keep", raw.keep, "With --crashed: keep N dumps in the folder")
+        ->capture_default_str()
+        ->type_name("N")
+        ->check(at_most(kMaxTop), "");
+    app.add_option("--free", raw.free_bytes, "With --crashed: leave so much of the disk free")
+        ->capture_default_str()
+        ->type_name("BYTES");
+    app.add_option("--head", raw.head)->group("");
     app.add_option("--mode", raw.mode,
                    "live: never stop the node;\nauto (default): read live, with short stops for "
                    "processes that keep changing;\nsnapshot: fork the node in one short stop and "
@@ -204,6 +225,45 @@ void declare(CLI::App& app, RawOptions& raw) {
     manual::add_generate(app);
 }
 
+/// The process that dies, by its number and the core's begin in a descriptor.
+Result<void> set_crashed(const RawOptions& raw, Options& options) {
+    if (raw.crashed.empty()) {
+        return {};
+    }
+    const auto pid = nodes::pid_of(raw.crashed);
+    if (!pid || !raw.head) {
+        return fail(ErrorCode::kUsage,
+                    fmt::format("--crashed takes a process id, not \"{}\": the handler of "
+                                "core_pattern gets it as %P",
+                                raw.crashed));
+    }
+    if (!raw.node.empty() || !raw.core.empty() || raw.mode || raw.max_pause ||
+        !raw.patience.empty() || !raw.profile.empty() || options.check || raw.output == "-") {
+        return fail(ErrorCode::kUsage,
+                    "--crashed captures a process that dies: NODE, --core, --mode, --max-pause, "
+                    "--patience, --profile, --check and -o - do not apply to it");
+    }
+    const auto free_bytes = byte_amount(raw.free_bytes);
+    if (!free_bytes) {
+        return fail(ErrorCode::kUsage,
+                    fmt::format("--free takes a number of bytes such as 64M or 2G, not \"{}\"",
+                                raw.free_bytes));
+    }
+    auto& capture = options.capture;
+    capture.pid = *pid;
+    capture.mode = records::CAPTURE_MODE_CRASHED;
+    ASSIGN_OR_RETURN(capture.crash, crash_facts(*raw.head, *pid));
+    if (!capture.timeout) {
+        capture.timeout = kCrashTimeout;
+    }
+    ASSIGN_OR_RETURN(const auto output, crash_output(raw.output.empty() ? kCrashFolder : raw.output,
+                                                     *pid, raw.keep, *free_bytes));
+    options.output = output.path;
+    options.output_named = true;
+    capture.max_bytes = std::min(capture.max_bytes.value_or(output.most_bytes), output.most_bytes);
+    return {};
+}
+
 /// The target to capture: a process or a core.
 Result<void> set_target(const RawOptions& raw, Options& options) {
     auto& capture = options.capture;
@@ -241,7 +301,7 @@ Result<void> set_target(const RawOptions& raw, Options& options) {
     }
     if (const auto pid = nodes::pid_of(raw.node)) {
         capture.pid = *pid;
-    } else if (raw.core.empty()) {
+    } else if (raw.core.empty() && raw.crashed.empty()) {
         options.node = raw.node;
     }
     if (!raw.core.empty()) {
@@ -380,6 +440,7 @@ Result<Options> checked(RawOptions raw) {
     }
     options.capture.read_ahead = options.writer.threads > 1;
     set_output(raw, options);
+    RETURN_IF_ERROR(set_crashed(raw, options));
     return options;
 }
 

@@ -2,6 +2,7 @@
 
 #include "check/node_check.h"
 #include "cli/check_text.h"
+#include "cli/crash_handler.h"
 #include "cli/memory_plan.h"
 #include "cli/options.h"
 #include "cli/progress.h"
@@ -183,6 +184,9 @@ int check_and_tell(const Options& options, program::Streams& streams,
 int run(const std::vector<std::string>& arguments, program::Streams& streams,
         const CaptureFunction& capture, const std::atomic<bool>& cancelled,
         target::StopTracker* stops, const FindNode& find_node, const TakeSamples& take_samples) {
+    if (const auto crash = crash_command(arguments)) {
+        return handle_crash(*crash, STDIN_FILENO);
+    }
     auto parsed = parse_options(arguments);
     if (!parsed) {
         return give_up(streams, parsed.error());

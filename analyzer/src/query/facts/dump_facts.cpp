@@ -79,8 +79,9 @@ DumpFacts dump_facts(Dump& dump, const std::string& file) {
     const auto bytes = std::filesystem::file_size(file, unknown);
     facts.file_bytes = unknown ? dump.reader().file_bytes() : bytes;
     const auto mode = dump.capture().mode();
-    facts.of_running_node =
-        mode != records::CAPTURE_MODE_CORE && mode != records::CAPTURE_MODE_CRASH_DUMP;
+    facts.of_running_node = mode != records::CAPTURE_MODE_CORE &&
+                            mode != records::CAPTURE_MODE_CRASH_DUMP &&
+                            mode != records::CAPTURE_MODE_CRASHED;
     // A crash dump's stream is made for the query and differs from that of `convert`.
     if (is_of_crash_dump(dump)) {
         facts.text_notes = text_notes(dump);

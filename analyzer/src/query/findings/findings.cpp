@@ -12,6 +12,7 @@ namespace beamdump::query {
 // grows.
 #define BEAMDUMP_FINDING_RULES(RULE) \
     RULE(slogan)                     \
+    RULE(crash)                      \
     RULE(stopped_node)               \
     RULE(cgroup_memory)              \
     RULE(call_cycle)                 \

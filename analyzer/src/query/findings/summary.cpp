@@ -39,6 +39,8 @@ std::string mode_text(records::CaptureMode mode) {
             return "core";
         case records::CAPTURE_MODE_RECORDING:
             return "recording";
+        case records::CAPTURE_MODE_CRASHED:
+            return "crashed";
         default:
             return "unknown";
     }

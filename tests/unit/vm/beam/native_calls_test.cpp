@@ -116,6 +116,26 @@ TEST_P(NativeCallsTest, BeforeABifAllIsKnown) {
     expect(states[0].second, mfa, kArity, place, top);
 }
 
+/// A thread that died does not run on; its C stack may be deeper than that of a thread that is
+/// recognised by it.
+TEST_P(NativeCallsTest, OfAThreadThatDiedTheCallIsKnownByItsScheduler) {
+    const auto place = node.code.functions.front();
+    const auto top = process().structure().get("stop");
+    const auto mfa = call_light_bif(place);
+    const auto native = NativeCalls::open(fresh(), fragments).value();
+    const auto scheduler = node.vm.located()->tables().schedulers;
+    auto died = thread(0);
+    died.rsp = registers - (std::uint64_t{1} << 20U);
+    const auto call = native.call_in_middle(died, scheduler);
+    ASSERT_TRUE(call);
+    EXPECT_EQ(call->process, process().address());
+    EXPECT_FALSE(call->nif);
+    expect(call->state, mfa, kArity, place, top);
+    EXPECT_FALSE(native.call_in_middle(died, scheduler + 8));
+    died.rip = place;  // Erlang code
+    EXPECT_FALSE(native.call_in_middle(died, scheduler));
+}
+
 TEST_P(NativeCallsTest, AnotherCallSiteIsNotTheBifs) {
     call_light_bif(node.code.functions.front());
     node.vm.memory.put(registers + 8, node.code.functions.front() - 256);

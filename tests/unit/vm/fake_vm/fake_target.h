@@ -61,6 +61,8 @@ class FakeTarget final : public target::Target {
     }
     [[nodiscard]] char state() const override { return about_.state; }
     [[nodiscard]] bool has_swapped_pages() const override { return about_.swapped; }
+    [[nodiscard]] std::string file_of(const target::Mapping& /*mapping*/) override { return {}; }
+    [[nodiscard]] std::string root() const override { return {}; }
     [[nodiscard]] bool alive() const override { return about_.alive; }
 
     static constexpr std::uint64_t kResidentBytes = 64U << 20U;

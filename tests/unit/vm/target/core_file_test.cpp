@@ -6,7 +6,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
+#include <csignal>
+#include <cstddef>
+#include <fcntl.h>
 #include <functional>
+#include <unistd.h>
 
 namespace beamdump::target {
 namespace {
@@ -70,6 +75,128 @@ TEST(CoreFile, ReadsSegmentsAndNotes) {
     EXPECT_EQ(core.files()[0].path, "/bin/a");
     EXPECT_EQ(core.files()[1].path, "/lib/b.so");
     EXPECT_EQ(core.files()[1].file_offset, 3 * kPage);
+}
+
+siginfo_t fault(int signal, int code, std::uint64_t address) {
+    siginfo_t info{};
+    info.si_signo = signal;
+    info.si_code = code;
+    info.si_addr = reinterpret_cast<void*>(address);
+    return info;
+}
+
+TEST(CoreFile, TellsTheSignal) {
+    auto builder = small_core();
+    builder.signal(fault(SIGSEGV, SEGV_MAPERR, 0x10)).signal(fault(SIGBUS, BUS_ADRERR, 0x20));
+    const auto core = opened(builder.build()).value();
+    ASSERT_TRUE(core.signal());
+    EXPECT_EQ(core.signal()->number, SIGSEGV);
+    EXPECT_EQ(core.signal()->code, SEGV_MAPERR);
+    EXPECT_EQ(core.signal()->address, 0x10U);
+    EXPECT_EQ(core.signal()->sender, std::nullopt);
+    EXPECT_TRUE(core.signal()->ends_process());
+    EXPECT_EQ(opened(small_core().build())->signal(), std::nullopt);
+}
+
+/// The kernel does not tell the address of a general protection fault: the 0 that is there is none.
+TEST(CoreFile, AFaultWithoutAddressHasNone) {
+    const auto core = opened(small_core().signal(fault(SIGSEGV, SI_KERNEL, 0)).build()).value();
+    EXPECT_EQ(core.signal()->address, std::nullopt);
+}
+
+TEST(CoreFile, ASignalThatWasSentHasASender) {
+    siginfo_t info{};
+    info.si_signo = SIGABRT;
+    info.si_code = SI_TKILL;
+    info.si_pid = 4242;
+    info.si_uid = 1000;
+    const auto core = opened(small_core().signal(info).build()).value();
+    EXPECT_EQ(core.signal()->sender, 4242);
+    EXPECT_EQ(core.signal()->sender_user, 1000U);
+    EXPECT_EQ(core.signal()->address, std::nullopt);
+}
+
+TEST(CoreFile, ADebuggersStopEndsNothing) {
+    const std::vector<std::pair<CoreSignal, bool>> signals = {
+        {{.number = SIGSTOP, .code = SI_USER}, false},
+        {{.number = SIGTRAP, .code = SI_USER}, false},
+        {{.number = SIGTRAP, .code = SI_KERNEL}, true},
+        {{.number = SIGILL, .code = ILL_ILLOPN}, true}};
+    for (const auto& [signal, ends] : signals) {
+        EXPECT_EQ(signal.ends_process(), ends) << signal.number << " " << signal.code;
+    }
+}
+
+/// Both ends of a pipe.
+class Pipe {
+  public:
+    Pipe() {
+        std::array<int, 2> ends{};
+        EXPECT_EQ(::pipe(ends.data()), 0);
+        reading_ = Descriptor(ends[0]);
+        writing_ = Descriptor(ends[1]);
+    }
+    /// As much as fits; closes the writing end.
+    void fill(std::string_view bytes) {
+        EXPECT_GT(::fcntl(writing_.get(), F_SETPIPE_SZ, 1 << 20), 0);
+        EXPECT_EQ(::write(writing_.get(), bytes.data(), bytes.size()),
+                  static_cast<ssize_t>(bytes.size()));
+        writing_ = Descriptor();
+    }
+    [[nodiscard]] int end() const { return reading_.get(); }
+
+  private:
+    Descriptor reading_, writing_;
+};
+
+TEST(CoreHead, IsReadFromAPipeAndTheRestStays) {
+    const auto bytes = small_core().signal(fault(SIGSEGV, SEGV_MAPERR, 0x10)).build();
+    Pipe pipe;
+    pipe.fill(bytes);
+    std::vector<std::byte> head;
+    ASSERT_TRUE(read_core_head(pipe.end(), head));
+    EXPECT_EQ(head.size(), bytes.size() - 3 * kPage);
+    EXPECT_EQ(std::memcmp(head.data(), bytes.data(), head.size()), 0);
+    std::string rest(bytes.size(), '?');
+    const auto left = ::read(pipe.end(), rest.data(), rest.size());
+    EXPECT_EQ(rest.substr(0, static_cast<std::size_t>(left)), bytes.substr(head.size()));
+    const auto core = CoreFile::of_head(head, "piped").value();
+    EXPECT_EQ(core.signal()->number, SIGSEGV);
+    EXPECT_THAT(core.threads(), SizeIs(2));
+    EXPECT_THAT(core.files(), SizeIs(2));
+}
+
+/// What was read of something else is kept: it is passed on.
+TEST(CoreHead, KeepsWhatIsNoCore) {
+    const auto whole = small_core().build();
+    for (const auto& [bytes, code] : {std::pair{std::string(100, 'x'), ErrorCode::kNotABeam},
+                                      std::pair{std::string("short"), ErrorCode::kTruncated},
+                                      std::pair{whole.substr(0, 200), ErrorCode::kTruncated}}) {
+        Pipe pipe;
+        pipe.fill(bytes);
+        std::vector<std::byte> head;
+        const auto read = read_core_head(pipe.end(), head);
+        ASSERT_FALSE(read);
+        EXPECT_EQ(read.error().code, code) << read.error().message;
+        std::string rest(bytes.size(), '?');
+        const auto left = ::read(pipe.end(), rest.data(), rest.size());
+        EXPECT_EQ(head.size() + static_cast<std::size_t>(std::max<ssize_t>(left, 0)), bytes.size());
+        EXPECT_EQ(std::memcmp(head.data(), bytes.data(), head.size()), 0);
+    }
+}
+
+/// The kernel says so of a process with more mappings than fit (PN_XNUM), and writes how many
+/// behind the memory, which is never read.
+TEST(CoreHead, OfManySegmentsTheNotesAreRead) {
+    auto bytes = small_core().build();
+    const auto many = static_cast<std::uint16_t>(PN_XNUM);
+    std::memcpy(bytes.data() + offsetof(Elf64_Ehdr, e_phnum), &many, sizeof many);
+    Pipe pipe;
+    pipe.fill(bytes);
+    std::vector<std::byte> head;
+    ASSERT_TRUE(read_core_head(pipe.end(), head));
+    EXPECT_EQ(std::memcmp(head.data(), bytes.data(), head.size()), 0);
+    EXPECT_THAT(CoreFile::of_head(head, "piped")->threads(), SizeIs(2));
 }
 
 TEST(CoreFile, NotesMayStandAtTheEnd) {

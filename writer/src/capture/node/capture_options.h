@@ -2,6 +2,7 @@
 
 #include <libdump/profile/profile_report.h>
 #include <libdump/redact/redactor.h>
+#include <libsample/crash/crash_reader.h>
 #include <libvm/memory/held_sizes.h>
 #include <libvm/target/stop/stop_tracker.h>
 
@@ -39,6 +40,9 @@ struct CaptureOptions {
     std::optional<std::filesystem::path> core;
     /// With `core`: the executable that it is of, instead of the one at the path that it names.
     std::optional<std::filesystem::path> executable;
+    /// What the kernel says of the process, which it holds as it dies; `mode` is
+    /// CAPTURE_MODE_CRASHED then.
+    std::optional<sampler::CrashFacts> crash;
     records::CaptureMode mode = records::CAPTURE_MODE_FREEZE;
     /// Bytes of each reference-counted binary to keep; nothing: all.
     std::optional<std::uint64_t> binary_bytes = 64;

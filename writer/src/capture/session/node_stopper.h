@@ -96,6 +96,10 @@ class NodeStopper {
     /// The registers of the stopped threads, valid until threads_resumed(): running processes whose
     /// state is certain can be copied like others.
     void threads_stopped(std::span<const target::ThreadRegisters> threads);
+    /// The state of a process whose thread died, which is certain.
+    void know(beam::Address process, const beam::YieldState::State& state) {
+        yield_state_.know(process, state);
+    }
     void threads_resumed() {
         yield_state_.forget();
         native_calls_.forget();

@@ -7,6 +7,7 @@
 #include <libdump/base/error.h>
 #include <libdump/base/return_if_error.h>
 #include <libdump/redact/redactor.h>
+#include <libdump/write/append.h>
 #include <libdump/write/record_limits.h>
 #include <libvm/beam/layout/runtime_names.h>
 #include <libvm/beam/search/image_search.h>
@@ -287,6 +288,26 @@ Result<void> Session::node_growth() {
         RETURN_IF_ERROR(node_.tables());
         return options_.no_literals ? Result<void>() : literals(processes_->capture.binaries());
     });
+}
+
+Result<void> Session::crash(const sampler::CrashFacts& facts) {
+    ASSIGN_OR_RETURN(const auto reading, sampler::read_crash(*vm_, facts));
+    for (const auto& page : reading.pages) {
+        RETURN_IF_ERROR(append_noted(writer_, format::RecordKind::kCrash, page,
+                                     *trailer_.mutable_crash_offset()));
+    }
+    for (const auto& sentence : reading.missing) {
+        warn("crash: " + sentence);
+    }
+    if (reading.state) {
+        stopper_.know(reading.state->first, reading.state->second);
+    }
+    return {};
+}
+
+Result<void> Session::no_crash() {
+    return append_noted(writer_, format::RecordKind::kCrash, records::Crash(),
+                        *trailer_.mutable_crash_offset());
 }
 
 Result<void> Session::open_processes(std::unique_ptr<beam::CodeLookup> code, BinaryStore binaries) {

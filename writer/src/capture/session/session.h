@@ -10,6 +10,7 @@
 #include "capture/session/node_stopper.h"
 #include "capture/session/process_capture.h"
 
+#include <libsample/crash/crash_reader.h>
 #include <libvm/beam/processes/process_proof.h>
 #include <libvm/beam/tables/id_table.h>
 #include <libvm/beam/vm/steady_read.h>
@@ -50,6 +51,12 @@ class Session {
     Result<void> sockets(const Result<target::SocketDescriptors>& before) {
         return write_sockets(vm_->target().pid(), before, writer_, trailer_);
     }
+
+    /// How the node died, which does not move. From then on the process that its thread ran is
+    /// captured as it was before the BIF or NIF that it was in.
+    Result<void> crash(const sampler::CrashFacts& facts);
+    /// That no signal ended the node: of a core that gcore wrote.
+    Result<void> no_crash();
 
     /// Rows of the ETS tables that are wanted and not yet read whole. `watch`: of a node that does
     /// not move: asked whether that is still so; null while it runs, or if it never moves.

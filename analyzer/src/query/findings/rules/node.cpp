@@ -1,3 +1,4 @@
+#include "query/activity/crash.h"
 #include "query/activity/schedulers.h"
 #include "query/findings/finding.h"
 #include "query/findings/node_facts.h"
@@ -167,6 +168,32 @@ Result<RuleAnswer> slogan_rule(NodeFacts& facts) {
     if (finding) {
         answer.findings.push_back(std::move(*finding));
     }
+    return answer;
+}
+
+Result<RuleAnswer> crash_rule(NodeFacts& facts) {
+    ASSIGN_OR_RETURN(const auto crash, read_crash(facts.dump(), facts.file()));
+    RuleAnswer answer;
+    if (crash.end == NodeEnd::kUnknown) {
+        return fail(ErrorCode::kNotFound, "the dump does not tell whether a signal ended the node");
+    }
+    if (crash.end != NodeEnd::kSignal) {
+        return answer;
+    }
+    Finding finding;
+    finding.figures = {{"signal", crash.signal_name}};
+    if (crash.died && crash.died->process) {
+        finding.figures.push_back({"process", crash.died->process->pid});
+    }
+    finding.sentence = crash.causes.empty()
+                           ? fmt::format("{} ended the node's process.", crash.signal_name)
+                           : fmt::format("{} ended the node's process. {}", crash.signal_name,
+                                         crash.causes.front().sentence);
+    if (!crash.causes.empty()) {
+        finding.figures.push_back({"cause", std::string(crash.causes.front().id)});
+    }
+    finding.command = facts.command("crash");
+    answer.findings.push_back(std::move(finding));
     return answer;
 }
 

@@ -1,0 +1,107 @@
+"""An emulated machine with a kernel of its own: for what belongs to a whole machine, as core_pattern does."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+
+START_SECONDS = 500
+MEMORY_MIB = 1536
+# What the guest runs first. Its last lines are the test's.
+INIT = """#!/bin/busybox sh
+/bin/busybox --install -s /bin
+mount -t proc proc /proc
+mount -t sysfs sys /sys
+mount -t devtmpfs dev /dev
+exec </dev/console >/dev/console 2>&1
+export PATH=/bin:/usr/bin HOME=/node LANG=C.UTF-8 ERL_CRASH_DUMP_BYTES=0
+cd /node
+stty -F /dev/ttyS1 raw
+. /commands
+echo GUEST ENDS
+poweroff -f
+"""
+
+
+class NoGuest(RuntimeError):
+    """What a guest needs is not on this machine."""
+
+
+def kernel(directory):
+    """A kernel of Debian's package, unpacked; the package is kept in the user's cache."""
+    found = sorted(pathlib.Path("/boot").glob("vmlinuz-*"))
+    if found:
+        return found[-1]
+    cache = pathlib.Path.home() / ".cache" / "beamdump" / "guest"
+    cache.mkdir(parents=True, exist_ok=True)
+    if not list(cache.glob("*.deb")):
+        depends = subprocess.run(["apt-cache", "depends", "linux-image-amd64"], capture_output=True,
+                                 text=True).stdout
+        names = [word for word in depends.split() if word.startswith("linux-image-")
+                 and word != "linux-image-amd64"]
+        if not names or subprocess.run(["apt-get", "download", names[0]], cwd=cache,
+                                       capture_output=True).returncode != 0:
+            raise NoGuest("Debian's kernel cannot be downloaded")
+    subprocess.run(["dpkg-deb", "-x", next(cache.glob("*.deb")), directory], check=True)
+    return next(pathlib.Path(directory, "boot").glob("vmlinuz-*"))
+
+
+def check_guest():
+    """NoGuest where this machine cannot emulate one."""
+    if not all(map(shutil.which, ("qemu-system-x86_64", "busybox", "cpio"))):
+        raise NoGuest("qemu-system-x86, busybox-static or cpio is not installed")
+
+
+class Guest:
+    """A root that the guest boots from, in its memory."""
+
+    def __init__(self, directory):
+        self.directory = pathlib.Path(directory)
+        self.root = self.directory / "root"
+        for folder in ("bin", "dev", "proc", "sys", "tmp", "node"):
+            (self.root / folder).mkdir(parents=True)
+        shutil.copy(shutil.which("busybox"), self.root / "bin" / "busybox")
+        self.write("/init", INIT)
+
+    def write(self, path, text):
+        """A program or script."""
+        file = self.root / path.lstrip("/")
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+        file.chmod(0o755)
+
+    def copy(self, path, to=None):
+        """A file or folder of this machine, at the same path, with the libraries that a program needs."""
+        file = self.root / str(to or path).lstrip("/")
+        file.parent.mkdir(parents=True, exist_ok=True)
+        if os.path.isdir(path):
+            shutil.copytree(path, file, symlinks=True, dirs_exist_ok=True)
+            return
+        shutil.copy(path, file)
+        libraries = subprocess.run(["ldd", path], capture_output=True, text=True).stdout
+        for word in libraries.split():
+            if word.startswith("/") and not (self.root / word.lstrip("/")).exists():
+                library = self.root / word.lstrip("/")
+                library.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(word, library)
+
+    def run(self, commands):
+        """Boots, runs the commands and powers off; what it printed, and what it wrote to /dev/ttyS1."""
+        self.write("/commands", commands)
+        image, second = self.directory / "root.cpio", self.directory / "ttyS1"
+        with open(image, "wb") as file:
+            names = subprocess.Popen(["find", "."], cwd=self.root, stdout=subprocess.PIPE)
+            subprocess.run(["cpio", "-o", "-H", "newc", "--quiet"], cwd=self.root, stdin=names.stdout,
+                           stdout=file, check=True)
+            names.wait()
+        ended = subprocess.run(
+            ["qemu-system-x86_64", "-cpu", "max", "-smp", "2", "-m", f"{MEMORY_MIB}M", "-nographic",
+             "-no-reboot", "-nic", "none", "-kernel", kernel(self.directory / "kernel"), "-initrd",
+             image, "-append", "console=ttyS0 rdinit=/init quiet panic=-1", "-serial", "stdio",
+             "-serial", f"file:{second}", "-monitor", "none"],
+            stdin=subprocess.DEVNULL, capture_output=True, timeout=START_SECONDS)
+        told = ended.stdout.decode(errors="replace").replace("\r", "")
+        if "GUEST ENDS" not in told:
+            raise AssertionError(f"the guest did not end as it should:\n{told[-3000:]}"
+                                 f"{ended.stderr.decode(errors='replace')[-1000:]}")
+        return told, second.read_bytes()
