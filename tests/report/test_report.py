@@ -62,8 +62,9 @@ class Report(ReportCase):
         self.browser.click(heading + " button")
         self.assertEqual(self.column(6)[:10], [f"{count:,}" for count in most[::-1][:10]])
         self.browser.click("#processes th.column-name button")
-        names = sorted(one["registered_name"] for one in processes if "registered_name" in one)
-        self.assertEqual(self.column(2)[:len(names)][:10], sorted(names, key=str.lower)[:10])
+        names = sorted((one.get("registered_name", one["initial_call"]) for one in processes),
+                       key=str.lower)
+        self.assertEqual(self.column(2)[:10], names[:10])
 
     def test_filters(self):
         self.open(self.page("node"))
@@ -185,6 +186,36 @@ class Report(ReportCase):
         timers = answer("timers", may_fail=True)
         self.assertEqual(self.browser.run("document.querySelector('#timers').hidden"), timers is None)
 
+    def test_names_are_those_of_the_lists(self):
+        self.open(self.page("sample", status=3))
+        data = report_page.Data(self.page("sample", status=3).read_text())
+        labels = {one["pid"]: one["label"]
+                  for one in self.answer("sample")("processes", "--limit", "0")["processes"]
+                  if "label" in one and "registered_name" not in one}
+        self.assertGreater(len(labels), 0)
+        for pid, label in labels.items():
+            self.assertEqual(data.text(data.by_pid[pid]["shown"]), label)
+        pid, label = next(iter(labels.items()))
+        self.assertEqual(self.filter("name:" + label.split()[0].split('"')[0]) > 0, True)
+        self.filter("pid:" + pid)
+        self.assertEqual(self.column(2), [label])
+
+    def test_waits_and_binaries(self):
+        self.open(self.page("sample", status=3))
+        answer = self.answer("sample")
+        waits = answer("waits", "--limit", "0")
+        self.assertGreater(len(waits["waited_for"]), 0)
+        self.assertEqual(self.column(4, "waits"),
+                         [f"{one['direct']:,}" for one in waits["waited_for"]])
+        self.assertEqual(len(self.all_texts("#waits .cycles li")), len(waits["cycles"]))
+        leaks = answer("binaries", "--leaks", "--limit", "0")
+        listed = answer("binaries", "--limit", "0")["binaries"]
+        self.assertGreater(len(listed), 0)
+        shown = self.all_texts("#binaries tbody tr[data-place] td:nth-child(2)")
+        self.assertEqual(len(shown), len(leaks["leaks"]) + len(listed))
+        self.assertTrue({one["address"] for one in listed} <=
+                        set(self.column(1, "binaries") + shown))
+
     def test_harmful_texts_are_only_texts(self):
         path = self.page("harmful")
         page = path.read_text()
@@ -247,6 +278,22 @@ class Report(ReportCase):
         self.assertIn("Grown processes", heads)
         self.assertIn("Grown mailboxes", heads)
         self.assertIn("Since sample.beamdump", self.all_texts("#changes p")[0])
+        # What diff lists of each section, and what grew most.
+        tables = self.browser.run(
+            "Object.fromEntries(Array.from(document.querySelectorAll('#changes .section-changes'),"
+            " (e) => [e.dataset.section, e.querySelectorAll('tbody tr').length]))")
+        expected = {}
+        for name, section in diff["sections"].items():
+            listed = sum(len(section.get(part, [])) for part in
+                         ("grown_most", "gone_most", "changed_most", "turnover"))
+            told = any(section.get(part) for part in
+                       ("appeared", "gone", "grown", "shrunk", "changed"))
+            if name not in ("processes", "mailboxes") and told:
+                expected[name] = listed
+        self.assertGreater(len(expected), 1)
+        self.assertEqual(tables, expected)
+        self.assertEqual(len(self.all_texts("#changes table[aria-label='Grew most'] tbody tr")),
+                         len(diff["growth"]))
         self.open(self.page("later"))
         self.assertTrue(self.browser.run("document.getElementById('changes').hidden"))
 

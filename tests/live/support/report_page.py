@@ -89,7 +89,10 @@ def compare(test, data, lines, answer):
     for name, words in (("summary", ["summary"]), ("memory", ["memory"]),
                         ("ets", ["ets", "--limit", "0"]), ("sockets", ["sockets", "--limit", "1000"]),
                         ("timers", ["timers", "--limit", "1000"]),
-                        ("atoms", ["atoms", "--limit", "1000"])):
+                        ("atoms", ["atoms", "--limit", "1000"]),
+                        ("waits", ["waits", "--limit", "1000"]),
+                        ("binaries", ["binaries", "--limit", "1000"]),
+                        ("leaks", ["binaries", "--leaks", "--limit", "1000"])):
         shown, told = data.answers.get(name), answer(*words, may_fail=True)
         if name == "timers" and told:
             told.pop("counts", None)  # by kind, which the page does not show

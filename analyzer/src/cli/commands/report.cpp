@@ -8,11 +8,15 @@
 #include "query/activity/timers.h"
 #include "query/diff/diff.h"
 #include "query/findings/summary.h"
+#include "query/holders/binaries.h"
 #include "query/memory/memory.h"
+#include "query/processes/waits.h"
 #include "query/tables/atoms.h"
 #include "query/tables/ets_tables.h"
+#include "render/binaries.h"
 #include "render/diff.h"
 #include "render/ets.h"
+#include "render/groups.h"
 #include "render/memory.h"
 #include "render/shared/output.h"
 #include "render/shared/row_list.h"
@@ -139,12 +143,42 @@ class ReportCommand final : public Command {
         ASSIGN_OR_RETURN(auto atoms, query::atom_report(dump, path, atoms_options));
         atoms.dump.file = name;
         page.answer("atoms", [&](render::Output& out) { render::atoms_json(out, atoms, false); });
+        RETURN_IF_ERROR(write_waits(dump, path, page));
+        RETURN_IF_ERROR(write_binaries(dump, path, page));
         if (!later_.empty()) {
             RETURN_IF_ERROR(write_diff(invocation, dump, page));
         }
         // The processes that are not read are told once, for all of the page.
         summary.findings.read.reset();
         return report_findings_left_out(invocation, summary.findings);
+    }
+
+    Result<void> write_waits(Dump& dump, const std::string& path, render::ReportWriter& page) {
+        query::WaitsOptions options;
+        options.limit = kMostRows;
+        options.sensitive = options_.sensitive;
+        options.limits = options_.limits;
+        options.progress = options_.progress;
+        ASSIGN_OR_RETURN(auto waits, query::find_waits(dump, path, options));
+        waits.dump.file = file_name(path);
+        page.answer("waits", [&](render::Output& out) { render::waits_json(out, waits); });
+        return {};
+    }
+
+    /// The largest ones, and what keeps more of them than its terms show.
+    Result<void> write_binaries(Dump& dump, const std::string& path, render::ReportWriter& page) {
+        query::BinariesOptions options;
+        options.limit = kMostRows;
+        options.sensitive = options_.sensitive;
+        options.limits = options_.limits;
+        options.progress = options_.progress;
+        ASSIGN_OR_RETURN(auto binaries, query::node_binaries(dump, path, options));
+        binaries.dump.file = file_name(path);
+        page.answer("binaries", [&](render::Output& out) { render::binaries_json(out, binaries); });
+        ASSIGN_OR_RETURN(auto leaks, query::binary_leaks(dump, path, options));
+        leaks.dump.file = file_name(path);
+        page.answer("leaks", [&](render::Output& out) { render::binary_leaks_json(out, leaks); });
+        return {};
     }
 
     using List = Result<query::RowList> (*)(Dump& dump, const query::RowQuery& query);

@@ -1,5 +1,6 @@
 #include "query/things/report_processes.h"
 
+#include "query/process/process_names.h"
 #include "query/processes/process_tree.h"
 #include "query/processes/processes.h"
 
@@ -64,6 +65,7 @@ Result<ReportProcesses> visit_report_processes(
     ASSIGN_OR_RETURN(const auto parents, process_parents(dump, tree));
     ASSIGN_OR_RETURN(const auto queues, longest_queues(dump));
     ReportProcesses answer;
+    ProcessNames names(dump);
     StackProfileOptions profile;
     profile.sensitive = options.sensitive;
     profile.limits = options.limits;
@@ -75,6 +77,10 @@ Result<ReportProcesses> visit_report_processes(
             ASSIGN_OR_RETURN(auto mailbox, read_mailbox(dump, owner, process));
             answer.mailboxes.push_back(std::move(mailbox));
         }
+        if (process != nullptr) {
+            names.add_to(*process);
+        }
+        // `line` is the process's own.
         return visit({owner, parent_of(parents, owner), node, line});
     };
     ASSIGN_OR_RETURN(answer.stacks, StackProfile::make(dump, profile));

@@ -95,7 +95,7 @@ namespace {
 constexpr std::size_t kBlockRows = 4096;
 
 constexpr std::array<std::string_view, ReportWriter::kColumns> kColumnNames = {
-    "number",   "serial", "parent", "parent_serial", "name",  "call",
+    "number",   "serial", "parent", "parent_serial", "name",  "shown", "call",
     "function", "status", "memory", "reductions",    "queue", "stack"};
 
 /// Owner ids are serial << 32 | number.
@@ -175,6 +175,7 @@ Result<void> ReportWriter::process(const query::ReportProcess& process) {
                                               half(process.parent, 0),
                                               half(process.parent, kSerialShift),
                                               number(line.registered_name),
+                                              number(query::shown_name(line)),
                                               number(call),
                                               number(line.current_function),
                                               number(line.status),

@@ -77,7 +77,7 @@ class ReportWriter {
     Result<void> process(const query::ReportProcess& process);
     void finish(const query::ReportProcesses& processes);
 
-    static constexpr std::size_t kColumns = 12;  ///< of processes
+    static constexpr std::size_t kColumns = 13;  ///< of processes
 
   private:
     using Number = std::optional<std::uint64_t>;

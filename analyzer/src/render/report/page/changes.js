@@ -21,6 +21,21 @@ function signed(value, text) {
   return (value > 0 ? "+" : "") + (value < 0 ? "\u2212" : "") + text(Math.abs(value));
 }
 
+// Titles of sections whose changes are shown as tables; processes and mailboxes have their own.
+const SECTION_TITLES = {
+  memory: "Memory by category", registered_names: "Registered names",
+  groups: "Groups of processes by initial call", ets_tables: "ETS tables",
+  ets_names: "ETS tables by name", persistent_terms: "Persistent terms",
+  binary_holders: "Binaries by the process that refers to them",
+  binaries: "Reference-counted binaries by size", atoms: "Atoms by name (N: digits)",
+  modules: "Modules", ports: "Ports by name", sockets: "Sockets by protocol and state",
+};
+const CHANGED = { registered_names: "restarted", modules: "reloaded" };
+/** Measures of things that are bytes. */
+const BYTES = ["bytes", "memory", "text_bytes", "code", "queue", "queued"];
+const measureText = (measure) => (BYTES.includes(measure) ? bytesText : countText);
+const worded = (name) => name.replaceAll("_", " ");
+
 /** A table of few rows. */
 function plainTable(label, heads, rows) {
   return el("div.scroll.short", {}, el("table.plain", { "aria-label": label },
@@ -28,6 +43,61 @@ function plainTable(label, heads, rows) {
       el("th" + (number ? ".number" : ""), { scope: "col" }, title)))),
     el("tbody", {}, rows.map((cells) => el("tr", {}, cells.map((cell, at) =>
       el("td" + (heads[at][1] ? ".number" : ".text"), {}, cell)))))));
+}
+
+/** The first or the last value that a dump says. */
+function endsOf(series) {
+  const values = (series && series.values) || [];
+  return values.length === 0 ? [undefined, undefined]
+    : [values[0].value, values[values.length - 1].value];
+}
+
+/** What grew most, of all sections. */
+function growthTable(growth, nameOf) {
+  return plainTable("Grew most", [["Share", true], ["Section", false], ["What", false], ["", false],
+    ["Before", true], ["After", true], ["Change", true]],
+    growth.map((thing) => {
+      const text = measureText(thing.measure);
+      const [before, after] = endsOf(thing[thing.measure]);
+      return [(thing.share_per_mille / 10).toFixed(1) + "%", worded(thing.section), nameOf(thing),
+        worded(thing.measure), text(before), text(after),
+        signed(thing[thing.measure] && thing[thing.measure].change, text)];
+    }));
+}
+
+/** One section's changes: how many, and those that `diff` lists. */
+function sectionChanges(name, section, nameOf) {
+  if (!known(section.things)) return [];
+  const { grown_most: grown, gone_most: gone, changed_most: changed, turnover } = section;
+  const told = [[section.appeared, "new"], [section.gone, "gone"], [section.grown, "grew"],
+    [section.shrunk, "shrank"], [section.changed, CHANGED[name] || "changed"]]
+    .filter(([count]) => count > 0).map(([count, what]) => countText(count) + " " + what);
+  if (told.length === 0) return [];
+  const listed = [...grown, ...gone];
+  const measures = Array.from(new Set(listed.flatMap((thing) =>
+    Object.keys(thing).filter((member) => thing[member] && Array.isArray(thing[member].values)))));
+  const note = (thing) => (thing.appeared ? "new" : thing.gone ? "gone" : "");
+  const detail = (thing) => (thing.pid_after ? thing.pid_before + " \u2192 " + thing.pid_after
+    : thing.vsn_after ? thing.vsn_before + " \u2192 " + thing.vsn_after : "");
+  return el("details.section-changes", { "data-section": name },
+    el("summary", {}, (SECTION_TITLES[name] || worded(name)) + ": " + told.join(", ")),
+    listed.length > 0 && plainTable(SECTION_TITLES[name] || name,
+      [["", false], ...measures.flatMap((measure) => [[worded(measure), true], ["Change", true]]),
+        ["", false]],
+      listed.map((thing) => [nameOf(thing), ...measures.flatMap((measure) => {
+        const series = thing[measure];
+        const text = measureText(measure);
+        return [text(endsOf(series)[thing.gone ? 0 : 1]), signed(series && series.change, text)];
+      }), note(thing)])),
+    changed.length > 0 && plainTable("Changed", [["", false], ["", false]],
+      changed.map((thing) => [nameOf(thing), detail(thing)])),
+    turnover && turnover.length > 0 && turnoverTable(turnover));
+}
+
+function turnoverTable(turnover) {
+  return plainTable("Started and exited by initial call",
+    [["Initial call", false], ["Started", true], ["Exited", true]],
+    turnover.map((of) => [of.group, countText(of.appeared), countText(of.gone)]));
 }
 
 function showChanges(diff, openProcess) {
@@ -52,8 +122,8 @@ function showChanges(diff, openProcess) {
           signed(series.change, text)];
       }))]);
   }
-  const nameOf = (thing) => thing.registered_name || thing.translated_initial_call ||
-    thing.initial_call || thing.key;
+  const nameOf = (thing) => thing.registered_name || thing.label || thing.process_name ||
+    thing.translated_initial_call || thing.initial_call || thing.name || thing.key;
   const process = (thing) => thing.pid && !thing.gone
     ? el("button.link", { type: "button", onclick: () => openProcess(thing.pid) }, nameOf(thing))
     : thing.pid ? nameOf(thing) : thing.key;
@@ -73,11 +143,19 @@ function showChanges(diff, openProcess) {
       plainTable(title, [["Process", false], ["Pid", false], ["Memory", true], ["Messages", true]],
         things.map((thing) => [process(thing), thing.pid || "",
           bytesText(valueIn(thing.memory, dump)), countText(valueIn(thing.messages, dump))])))];
+  const growth = diff.growth || [];
+  add(box, [el("h3", {}, "Grew most"), growth.length > 0 ? growthTable(growth, nameOf)
+    : el("p", {}, "Nothing grew by 1% of the node's memory, processes, atoms, tables or ports.")]);
   const processes = listOf("processes", "grown_most");
   const counts = sections.processes || {};
   add(box, [
     grown(processes.filter((thing) => !thing.appeared), "Grown processes", "memory", bytesText),
     grown(listOf("mailboxes", "grown_most"), "Grown mailboxes", "messages", countText),
     group(counts.appeared, processes.filter((thing) => thing.appeared), "Started", 2),
-    group(counts.gone, listOf("processes", "gone_most"), "Exited", 1)]);
+    group(counts.gone, listOf("processes", "gone_most"), "Exited", 1),
+    counts.turnover && counts.turnover.length > 0 && [
+      el("h3", {}, "Started and exited by initial call"), turnoverTable(counts.turnover)],
+    el("h3", {}, "All sections"),
+    Object.entries(sections).filter(([name]) => name in SECTION_TITLES)
+      .map(([name, section]) => sectionChanges(name, section, nameOf))]);
 }

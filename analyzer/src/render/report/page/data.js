@@ -32,7 +32,7 @@ class Processes {
     for (const name of ["memory", "reductions", "queue"]) {
       this[name] = numbers(blocks, name, this.count);
     }
-    for (const name of ["name", "call", "function", "status", "stack"]) {
+    for (const name of ["name", "shown", "call", "function", "status", "stack"]) {
       this[name] = indexes(blocks, name, this.count);
     }
     this.rows = new Map();
@@ -73,9 +73,13 @@ class Processes {
   pid(row) {
     return "<0." + this.number[row] + "." + this.serial[row] + ">";
   }
-  /** A registered name, else what it runs. */
+  /** A registered name, else a label or what else names it, else what it runs. */
   title(row) {
-    return this.text(this.name[row]) || this.text(this.call[row]) || this.pid(row);
+    return this.text(this.shown[row]) || this.pid(row);
+  }
+  /** Its title, unless that is only what it runs. */
+  ownName(row) {
+    return this.shown[row] === this.call[row] ? undefined : this.text(this.shown[row]);
   }
   known(column, row) {
     return Number.isNaN(column[row]) ? undefined : column[row];

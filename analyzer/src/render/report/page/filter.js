@@ -46,7 +46,8 @@ function matchWord(processes, word) {
   const isPid = (row) => processes.pid(row).includes(part);
   if (name === "pid") return isPid;
   const matches = textsWith(processes, part);
-  const columns = TEXT_FIELDS.includes(name) ? [name] : ["name", "call", "function", "status"];
+  const columns = name === "name" ? ["name", "shown"] : TEXT_FIELDS.includes(name) ? [name]
+    : ["name", "shown", "call", "function", "status"];
   const inColumn = (row) => columns.some((column) => {
     const index = processes[column][row];
     return index !== ABSENT && matches[index];
@@ -82,12 +83,12 @@ class ProcessList {
       id, title, number: true, key: (row) => processes[id][row],
       cell: (row) => text(processes.known(processes[id], row)),
     });
-    const text = (id, title) => ({
+    const text = (id, title, column = id) => ({
       id, title, key: (row) => {
-        const index = processes[id][row];
+        const index = processes[column][row];
         return index === ABSENT ? NaN : processes.ranks()[index];
       },
-      cell: (row) => processes.text(processes[id][row]) || "",
+      cell: (row) => processes.text(processes[column][row]) || "",
     });
     this.table = new Table({
       label: "Processes", one: "process", many: "processes", count: processes.count,
@@ -95,7 +96,7 @@ class ProcessList {
       columns: [
         { id: "pid", title: "Pid", cell: (row) => processes.pid(row),
           key: (row) => processes.number[row] + processes.serial[row] * 2 ** 32 },
-        text("name", "Name"), text("call", "Initial call"), number("memory", "Memory", bytesText),
+        text("name", "Name", "shown"), text("call", "Initial call"), number("memory", "Memory", bytesText),
         number("queue", "Messages", countText), number("reductions", "Reductions", countText),
         text("status", "Status"), text("function", "Current function")],
       name: (row) => processes.pid(row),
@@ -116,6 +117,7 @@ class ProcessList {
         (known(frame.line) ? ":" + frame.line : "")) : ""));
     return el("div.unfolded", {},
       el("dl.facts", {},
+        fact("Registered name", processes.text(processes.name[row])),
         fact("Parent", above === ABSENT ? undefined : el("button.link", {
           type: "button", onclick: () => this.open(above) }, processes.title(above) + " " +
           processes.pid(above)))),

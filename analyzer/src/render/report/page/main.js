@@ -1,7 +1,8 @@
 // Reads the data and makes the sections.
 
 const SECTIONS = ["overview", "findings", "changes", "memory", "processes", "stacks", "tree",
-                  "mailboxes", "tables", "sockets", "timers", "atoms", "about"];
+                  "mailboxes", "waits", "tables", "binaries", "sockets", "timers", "atoms",
+                  "about"];
 
 function setUpTheme() {
   const themes = ["", "light", "dark"];
@@ -63,7 +64,9 @@ async function start() {
     "of all below it. Arrow keys go and unfold, Enter shows the process."),
     new ProcessTree(processes, open).element]);
   showMailboxes(processes, open);
+  showWaits(data.waits, processes, open);
   showTables(data.ets, processes, open);
+  showBinaries(data.binaries, data.leaks, processes, open);
   if (data.sockets) {
     showRows("sockets", data.sockets.sockets, data.sockets.total, "receive_queue",
              ["receive_queue", "send_queue"]);

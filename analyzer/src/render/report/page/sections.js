@@ -79,7 +79,7 @@ function processItems(processes) {
     note: counted(members.length, "process", "processes"),
     get items() {
       return members.map(({ row, size }) => ({ row, size, kind: "processes",
-        title: (processes.text(processes.name[row]) || "") + " " + processes.pid(row) }));
+        title: (processes.ownName(row) || "") + " " + processes.pid(row) }));
     },
   }));
 }
@@ -198,7 +198,7 @@ function showMailboxes(processes, open) {
   const table = new Table({
     label: "Mailboxes", one: "mailbox", many: "mailboxes", count: boxes.length, sort: "queue",
     columns: [
-      { id: "process", title: "Process", key: (at) => rank(processes.name[boxes[at].row]),
+      { id: "process", title: "Process", key: (at) => rank(processes.shown[boxes[at].row]),
         cell: (at) => processes.title(boxes[at].row) },
       { id: "pid", title: "Pid", key: (at) => boxes[at].number, cell: (at) => processes.pid(boxes[at].row) },
       { id: "queue", title: "Messages", number: true, key: (at) => processes.queue[boxes[at].row],
@@ -267,6 +267,122 @@ function showTables(ets, processes, open) {
   }
   add(box, [el("div.controls", {}, el("label.field", {}, el("span", {}, "Filter"), input)),
     table.element]);
+}
+
+/** Columns of a table of objects: texts, and numbers by what shows them. */
+function columnsOf(rows, columns) {
+  const texts = columns.filter(([, , , text]) => !text)
+    .flatMap(([, , value]) => rows.map((row) => String(value(row))));
+  const rank = new Map(Array.from(new Set(texts)).sort().map((text, at) => [text, at]));
+  return columns.map(([id, title, value, text]) => ({ id, title, number: Boolean(text),
+    key: (at) => {
+      const one = value(rows[at]);
+      return !known(one) ? NaN : text ? one : rank.get(String(one));
+    },
+    cell: (at) => {
+      const one = value(rows[at]);
+      return !known(one) ? undefined : text ? text(one) : String(one);
+    } }));
+}
+
+/** A button to the process, where the page has it. */
+function processButton(pid, processes, open) {
+  const row = processes.findPid(pid);
+  return row === ABSENT ? "" : el("button.link", { type: "button", onclick: () => open(row) },
+    processes.title(row) + " " + pid);
+}
+
+function shownOf(count, total, sorted) {
+  return known(total) && count < total
+    ? [el("p.hint", {}, "The " + countText(count) + " " + sorted + " of " + countText(total) + ".")]
+    : [];
+}
+
+function showWaits(waits, processes, open) {
+  const box = body("waits");
+  const { waited_for: rows, cycles } = waits;
+  if (rows.length === 0) {
+    add(box, [el("p", {}, waits.waiting === 0 ? "No process waits for an answer, as far as the " +
+      "dump says." : "The dump does not say who waits for an answer.")]);
+    return;
+  }
+  add(box, [el("p", {}, counted(waits.waiting, "process waits", "processes wait") +
+    " for an answer of " + counted(waits.targets, "process", "processes") + "."),
+    cycles.length > 0 && [el("h3", {}, "Wait for each other"), el("ul.cycles", {}, cycles.map((cycle) =>
+      el("li", {}, cycle.processes.flatMap((process, at) => [at > 0 ? " \u2192 " : "",
+        processButton(process.pid, processes, open) || process.pid]))))],
+    ...shownOf(rows.length, waits.targets, "with most processes behind them")]);
+  const nameOf = (row) => {
+    const at = row.process ? processes.findPid(row.process.pid) : ABSENT;
+    return at === ABSENT ? row.name : processes.title(at);
+  };
+  const table = new Table({
+    label: "Waits", one: "process", many: "processes", count: rows.length, sort: "behind",
+    columns: columnsOf(rows, [["name", "Waited for", nameOf],
+      ["pid", "Pid", (row) => row.process && row.process.pid],
+      ["behind", "Behind it", (row) => row.behind, countText],
+      ["direct", "Wait for it", (row) => row.direct, countText],
+      ["waits_for", "Waits itself for", (row) => row.waits_for],
+      ["in_cycle", "In a cycle", (row) => (row.in_cycle ? "yes" : undefined)]]),
+    name: (at) => nameOf(rows[at]),
+    detail: (at) => el("div.unfolded", {}, rows[at].process
+      ? processButton(rows[at].process.pid, processes, open)
+      : el("p", {}, "The dump does not have this process.")),
+  });
+  add(box, [table.element]);
+}
+
+/** Whose terms a binary is kept by: a process, or what else holds terms. */
+function ownerOf(leak, processes) {
+  const row = leak.process ? processes.findPid(leak.process.pid) : ABSENT;
+  return row !== ABSENT ? processes.title(row) : leak.table ? "table " + leak.table
+    : leak.module ? "literals of " + leak.module : leak.process ? leak.process.pid
+    : "persistent terms";
+}
+
+function showBinaries(binaries, leaks, processes, open) {
+  const box = body("binaries");
+  const held = leaks.leaks;
+  add(box, [el("h3", {}, "Kept beyond what terms show"), el("p.hint", {}, "Pinned: the rest of " +
+    "binaries of which terms show a part. Garbage: no term leads to them any more, and a " +
+    "collection drops them. Looked at: " + counted(leaks.examined, "process", "processes") +
+    " and " + counted(leaks.examined_others, "other owner", "other owners") + " that keep 64 KiB " +
+    "or more."),
+    held.length === 0 ? el("p", {}, "None of them keeps more than its terms show.")
+      : [...shownOf(held.length, leaks.total, "with most"), new Table({
+        label: "Binaries kept", one: "owner", many: "owners", count: held.length,
+        sort: "pinned_bytes",
+        columns: columnsOf(held, [["owner", "Owner", (leak) => ownerOf(leak, processes)],
+          ["pinned_bytes", "Pinned", (leak) => leak.pinned_bytes, bytesText],
+          ["garbage_bytes", "Garbage", (leak) => leak.garbage_bytes, bytesText],
+          ["kept_bytes", "Keeps", (leak) => leak.kept_bytes, bytesText],
+          ["shown_bytes", "Terms show", (leak) => leak.shown_bytes, bytesText],
+          ["binaries", "Binaries", (leak) => leak.binaries, countText]]),
+        name: (at) => ownerOf(held[at], processes),
+        detail: (at) => el("div.unfolded", {}, el("dl.facts", {},
+          fact("Process", held[at].process && processButton(held[at].process.pid, processes, open)),
+          held[at].worst ? [fact("Most pinned", held[at].worst.address),
+            fact("of bytes", bytesText(held[at].worst.size_bytes)),
+            fact("of which terms show", bytesText(held[at].worst.shown_bytes))] : [])),
+      }).element]]);
+  const list = binaries.binaries;
+  if (list.length === 0) {
+    add(box, [el("p", {}, binaries.total === 0 ? "There are no reference-counted binaries." :
+      "The dump does not say which reference-counted binaries there are.")]);
+    return;
+  }
+  add(box, [el("h3", {}, "By size"), ...shownOf(list.length, binaries.total, "largest"),
+    new Table({
+      label: "Binaries by size", one: "binary", many: "binaries", count: list.length,
+      sort: "size_bytes",
+      columns: columnsOf(list, [["address", "Address", (one) => one.address],
+        ["size_bytes", "Size", (one) => one.size_bytes, bytesText],
+        ["references", "References", (one) => one.references, countText],
+        ["holding_processes", "Holders", (one) => one.holding_processes, countText]]),
+      name: (at) => list[at].address,
+      detail: (at) => el("div.unfolded", {}, el("dl.facts", {},
+        Object.entries(list[at]).map(([member, value]) => fact(member, String(value))))),
+    }).element]);
 }
 
 /** A list of an answer, with a column for each member of its rows: `numbers` are amounts. */

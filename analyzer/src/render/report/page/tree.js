@@ -69,7 +69,7 @@ class ProcessTree {
     const sum = this.sums[row] > 0 ? bytesText(this.sums[row]) : "";
     const bar = el("span.bar-part");
     bar.style.width = (this.whole > 0 ? 100 * this.sums[row] / this.whole : 0) + "%";
-    const name = processes.text(processes.name[row]);
+    const name = processes.ownName(row);
     const line = el("div.node", { onclick: () => this.flip(made) },
       el("span.twist", { "aria-hidden": "true" }),
       el("b", {}, name || processes.pid(row)),
