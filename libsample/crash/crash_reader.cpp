@@ -5,6 +5,7 @@
 #include <libsample/stack/process_stacks.h>
 #include <libsample/stack/stack_walk.h>
 #include <libvm/beam/activity/schedulers.h>
+#include <libvm/beam/layout/runtime_names.h>
 #include <libvm/beam/native/native_calls.h>
 #include <libvm/beam/search/image_search.h>
 #include <libvm/beam/search/jit_list.h>
@@ -334,8 +335,10 @@ class CrashReader {
         beam::Field hend, heap, stop, current;
         [[nodiscard]] static std::optional<ProcessFields> of(const beam::Layout& layout) {
             beam::LayoutNames names(layout);
-            const auto field = [&](std::string_view name) { return names.field("Process", name); };
-            ProcessFields fields{field("hend"), field("heap"), field("stop"), field("current")};
+            ProcessFields fields{names.field(beam::runtime::Process::hend),
+                                 names.field(beam::runtime::Process::heap),
+                                 names.field(beam::runtime::Process::stop),
+                                 names.field(beam::runtime::Process::current)};
             return names.outcome() ? std::optional(fields) : std::nullopt;
         }
     };
