@@ -335,7 +335,8 @@ class Held(Dying):
         died = self.check(answer, "null", WAYS)
         self.assertIn("sched", died["name"])
         self.assertEqual(tools.analyze_json("summary", dump)["capture"]["mode"], "crashed")
-        self.compare_with_gdb(died, of_gdb)
+        if RELEASE == OWN:  # of its own core of another root gdb unwinds nothing
+            self.compare_with_gdb(died, of_gdb)
         self.assertEqual(len(answer["other_threads"]) + 1,
                          len(os.listdir(f"/proc/{node.pid}/task")))
 
