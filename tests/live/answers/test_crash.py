@@ -201,7 +201,7 @@ class Crash(Dying):
         answer = self.crash(dump)
         died = self.check(answer, how, ways)
         self.compare_with_gdb(died, core)
-        finding = tools.analyze_json("summary", dump)["findings"]["found"][0]
+        finding = tools.analyze_json("summary", dump)["findings"][0]
         self.assertEqual(finding["id"], "crash")
         self.assertIn(answer["causes"][0]["sentence"], finding["sentence"])
         return dump, answer
@@ -210,11 +210,10 @@ class Crash(Dying):
         """The process that died is captured as it was before the call."""
         dump, answer = self.check_way("null", WAYS)
         self.assertEqual(answer["fault_address"], "0x0")
-        victim = tools.analyze_json("process", dump, "victim")
-        self.assertNotIn("void_reason", victim["process"])
         text = tools.expect(tools.analyze("backtrace", dump, "victim"), 0).output
         self.assertIn("dying:inner/1", text)
-        self.assertIn("mapped", tools.ask("dictionary", dump, "victim").output + text + str(victim))
+        self.assertIn('x(1)     "mapped"', text)
+        self.assertIn('how => <<"null">>', tools.ask("dictionary", dump, "victim").output)
         redacted = self.scratch / "redacted"
         tools.expect(tools.ask("redact", dump, "--policy", "structure", "-o", redacted), 0)
         hidden = self.crash(redacted)
@@ -336,7 +335,8 @@ class Held(Dying):
         died = self.check(answer, "null", WAYS)
         self.assertIn("sched", died["name"])
         self.assertEqual(tools.analyze_json("summary", dump)["capture"]["mode"], "crashed")
-        self.compare_with_gdb(died, of_gdb)
+        if RELEASE == OWN:  # of its own core of another root gdb unwinds nothing
+            self.compare_with_gdb(died, of_gdb)
         self.assertEqual(len(answer["other_threads"]) + 1,
                          len(os.listdir(f"/proc/{node.pid}/task")))
 

@@ -109,7 +109,10 @@ void declare(CLI::App& app, RawOptions& raw) {
     app.add_option("--free", raw.free_bytes, "With --crashed: leave so much of the disk free")
         ->capture_default_str()
         ->type_name("BYTES");
-    app.add_option("--head", raw.head)->group("");
+    app.add_option("--head", raw.head,
+                   "With --crashed: the begin of the core is in this descriptor\n(what the handler "
+                   "gives the capture that it starts)")
+        ->type_name("FD");
     app.add_option("--mode", raw.mode,
                    "live: never stop the node;\nauto (default): read live, with short stops for "
                    "processes that keep changing;\nsnapshot: fork the node in one short stop and "

@@ -71,7 +71,7 @@ TEST_F(CrashTest, ShowsWhatDiedAndWhatItRan) {
     EXPECT_THAT(ran.out, HasSubstr("#0   0x00007f0000001107 read_price+0x7 in price_nif.so\n"
                                    "#1   0x00007f0000001300 price_nif+0x7 in price_nif.so\n"
                                    "#2   0x0000550000002f00 beam.smp+0x2f00\n"));
-    EXPECT_THAT(ran.out, HasSubstr("demo:loop/1"));
+    EXPECT_THAT(ran.out, HasSubstr("Erlang frames\ndemo:loop/2 (demo.erl, line 12)\n"));
     EXPECT_THAT(ran.out, HasSubstr("0102abcd"));
     EXPECT_THAT(ran.out, HasSubstr("rsp 00007f2200018000"));
     EXPECT_THAT(ran.out, HasSubstr("async_1"));
