@@ -83,7 +83,7 @@ Result<NodeBinaries> list_binaries(Dump& dump, const std::string& file,
             NodeBinaryLine line{
                 binary.address(),
                 binary.has_size_bytes() ? std::optional(binary.size_bytes()) : std::nullopt,
-                std::nullopt, captured_bytes(binary), std::nullopt};
+                std::nullopt, captured_bytes(binary) + captured_part_bytes(binary), std::nullopt};
             if (binary.has_references()) {
                 line.references = binary.references();
                 references_told = true;
