@@ -24,8 +24,7 @@ std::uint64_t captured_bytes(const records::Binary& binary);
 std::uint64_t captured_part_bytes(const records::Binary& binary);
 
 /// Reference-counted binaries by the address of their Binary structure: through the index pages of
-/// the whole dump, or in the packs of one process. Pages of half a million binaries, and a few
-/// packs, stay in memory.
+/// the whole dump, or in the packs of one process. 64 pages and 16 packs stay in memory.
 class BinaryIndex {
   public:
     /// Non-owning: must outlive the index.
