@@ -7,11 +7,14 @@
 #include <algorithm>
 #include <cstring>
 #include <numeric>
+#include <string_view>
 
 namespace beamdump {
 
 namespace {
-constexpr std::size_t kBinaryPagesHeld = 8;
+/// Addresses come in any order: all pages of one run of the writer (393,216 binaries) are held, 8
+/// MiB.
+constexpr std::size_t kBinaryPagesHeld = 64;
 constexpr std::size_t kBinaryPacksHeld = 16;
 }  // namespace
 
@@ -20,6 +23,28 @@ std::uint64_t captured_bytes(const records::Binary& binary) {
         binary.has_content_offset() ? binary.content_bytes() : binary.prefix().size();
     return std::min(held, binary.size_bytes());
 }
+
+std::uint64_t captured_part_bytes(const records::Binary& binary) {
+    std::uint64_t bytes = 0;
+    for (const auto& part : binary.part()) {
+        bytes += part.content().size();
+    }
+    return bytes;
+}
+
+namespace {
+
+/// Bytes of a part from `from` on; empty if no part has it.
+std::string_view part_from(const records::Binary& binary, std::uint64_t from) {
+    for (const auto& part : binary.part()) {
+        if (from >= part.first_byte() && from - part.first_byte() < part.content().size()) {
+            return std::string_view(part.content()).substr(from - part.first_byte());
+        }
+    }
+    return {};
+}
+
+}  // namespace
 
 BinaryIndex::BinaryIndex(DumpReader& reader)
     : reader_(reader), pages_(kBinaryPagesHeld), packs_(kBinaryPacksHeld) {}
@@ -112,7 +137,10 @@ Result<std::size_t> BinaryIndex::bytes(const records::Binary& binary, std::uint6
                                        std::span<std::byte> into) {
     const std::uint64_t held = captured_bytes(binary);
     if (from >= held) {
-        return std::size_t{0};
+        const auto part = part_from(binary, from);
+        const auto count = std::min(into.size(), part.size());
+        std::memcpy(into.data(), part.data(), count);
+        return count;
     }
     const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(into.size(), held - from));
     if (!binary.has_content_offset()) {

@@ -20,8 +20,11 @@ using BinaryRecord = std::shared_ptr<const records::Binary>;
 /// Bytes of the binary's content that are in the dump, from the first on.
 std::uint64_t captured_bytes(const records::Binary& binary);
 
+/// Bytes of the parts behind these that are in the dump.
+std::uint64_t captured_part_bytes(const records::Binary& binary);
+
 /// Reference-counted binaries by the address of their Binary structure: through the index pages of
-/// the whole dump, or in the packs of one process. A few pages and packs stay in memory.
+/// the whole dump, or in the packs of one process. 64 pages and 16 packs stay in memory.
 class BinaryIndex {
   public:
     /// Non-owning: must outlive the index.
@@ -35,7 +38,8 @@ class BinaryIndex {
     /// The binary if it is in the Binaries record at that flat offset, else null.
     Result<BinaryRecord> in_pack(std::uint64_t offset, std::uint64_t address);
 
-    /// Copies content from byte `from` on; gives how many bytes were captured there.
+    /// Copies content from byte `from` on, of the first bytes or of a part; gives how many bytes
+    /// were captured there.
     Result<std::size_t> bytes(const records::Binary& binary, std::uint64_t from,
                               std::span<std::byte> into);
 

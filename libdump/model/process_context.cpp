@@ -334,6 +334,10 @@ Result<BinaryInfo> ProcessContext::binary_at(std::uint64_t address) {
     }
     const auto& capture = dump_.capture();
     const auto captured = captured_bytes(**record);
+    std::vector<BinaryInfo::Part> parts;
+    for (const auto& part : (*record)->part()) {
+        parts.push_back({part.first_byte(), part.content().size()});
+    }
     return BinaryInfo{.data_address = (*record)->data_address(),
                       .size_bytes = (*record)->size_bytes(),
                       .captured_bytes = captured,
@@ -342,7 +346,8 @@ Result<BinaryInfo> ProcessContext::binary_at(std::uint64_t address) {
                                         : std::nullopt,
                       .as_asked = capture.has_binary_prefix_bytes() &&
                                   captured >= std::min<std::uint64_t>(capture.binary_prefix_bytes(),
-                                                                      (*record)->size_bytes())};
+                                                                      (*record)->size_bytes()),
+                      .parts = std::move(parts)};
 }
 
 std::optional<std::array<std::uint32_t, 3>> ProcessContext::magic_reference(std::uint64_t address) {

@@ -328,7 +328,10 @@ void IndexRebuilder::take_binaries(std::uint64_t offset, std::span<const std::by
     auto& totals = *trailer_.mutable_totals();
     for (const records::Binary& binary : binaries.binary()) {
         index_.binaries.push_back({binary.address(), offset});
-        const std::uint64_t captured = binary.prefix().size() + binary.content_bytes();
+        std::uint64_t captured = binary.prefix().size() + binary.content_bytes();
+        for (const auto& part : binary.part()) {
+            captured += part.content().size();
+        }
         totals.set_binaries(totals.binaries() + 1);
         totals.set_binary_bytes(totals.binary_bytes() + binary.size_bytes());
         totals.set_binary_bytes_captured(totals.binary_bytes_captured() + captured);

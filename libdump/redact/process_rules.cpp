@@ -99,10 +99,15 @@ constexpr ProcessFields kMessagesFields = std::to_array<FieldDecision>({
     {2, 2, kMessage, &kQueueEntry},
 });
 
+constexpr ProcessFields kBinaryPartFields = std::to_array<FieldDecision>({
+    {1, 1, kKeep}, {2, 2, kHide},  // content
+});
+constexpr MessageRules kBinaryPart{"BinaryPart", kBinaryPartFields};
 constexpr ProcessFields kBinaryFields = std::to_array<FieldDecision>({
     {1, 5, kKeep},
     {6, 6, kHide},  // prefix
     {7, 11, kKeep},
+    {12, 12, kMessage, &kBinaryPart},
 });
 constexpr MessageRules kBinary{"Binary", kBinaryFields};
 constexpr ProcessFields kBinariesFields =

@@ -37,6 +37,20 @@ Status read_all(WordReader& reader, std::uint64_t address, std::span<std::uint64
 
 }  // namespace
 
+std::uint64_t BinaryInfo::captured_until(std::uint64_t from) const {
+    auto end = std::max(from, captured_bytes);
+    for (bool more = true; more;) {
+        more = false;
+        for (const auto& part : parts) {
+            if (part.first_byte <= end && end - part.first_byte < part.bytes) {
+                end = part.first_byte + part.bytes;
+                more = true;
+            }
+        }
+    }
+    return end;
+}
+
 std::uint64_t BinaryContent::stored_bytes() const {
     return size_ + (bit_offset_ + bit_size_ + 7) / 8;
 }
@@ -240,8 +254,7 @@ Status BinaryContent::locate(WordReader& reader, std::uint64_t binary, std::uint
         return Status::kMalformed;
     }
     content.as_asked_ = info->as_asked;
-    const std::uint64_t captured_end = std::min(end, info->captured_bytes);
-    content.available_ = captured_end > content.first_ ? captured_end - content.first_ : 0;
+    content.available_ = std::min(end, info->captured_until(content.first_)) - content.first_;
     return Status::kFound;
 }
 
@@ -252,9 +265,17 @@ std::size_t BinaryContent::stored(WordReader& reader, std::uint64_t from,
     }
     const std::size_t wanted = std::min<std::uint64_t>(into.size(), available_ - from);
     if (!on_heap_) {
-        const auto got = reader.context().binary_bytes(store_, first_ + from,
-                                                       std::as_writable_bytes(into.first(wanted)));
-        return got ? *got : 0;
+        // The first bytes and a part behind them are given one after the other.
+        std::size_t done = 0;
+        while (done < wanted) {
+            const auto rest = std::as_writable_bytes(into.first(wanted).subspan(done));
+            const auto got = reader.context().binary_bytes(store_, first_ + from + done, rest);
+            if (!got || *got == 0) {
+                break;
+            }
+            done += *got;
+        }
+        return done;
     }
     for (std::size_t i = 0; i < wanted;) {
         const std::uint64_t address = store_ + first_ + from + i;

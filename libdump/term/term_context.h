@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace beamdump {
 
@@ -39,12 +40,20 @@ struct NodeInfo {
 
 /// A reference-counted binary's structure.
 struct BinaryInfo {
+    struct Part {
+        std::uint64_t first_byte = 0;
+        std::uint64_t bytes = 0;
+    };
     std::uint64_t data_address = 0;
     std::uint64_t size_bytes = 0;
-    std::uint64_t captured_bytes = 0;
+    std::uint64_t captured_bytes = 0;         ///< from the first on
     std::optional<std::uint64_t> references;  ///< nullopt: a crash dump does not have it
     /// The captured bytes are all that the capture was to copy (--binary-bytes).
     bool as_asked = false;
+    std::vector<Part> parts = {};  ///< captured behind the first bytes, in any order
+
+    /// Behind the last of the bytes that were captured from `from` on without a gap.
+    [[nodiscard]] std::uint64_t captured_until(std::uint64_t from) const;
 };
 
 /// From a function's ErtsCodeInfo to its mfa: an instruction and the breakpoint's address, a word

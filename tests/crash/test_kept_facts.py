@@ -21,7 +21,7 @@ from support.paths import ANALYZE, PROGRAMS, ROOT
 QUESTIONS = (
     ("summary",), ("summary", "--findings", "full"), ("processes", "--limit", "0"),
     ("processes", "--sort", "binaries", "--columns", "stack,heap"),
-    ("processes", "--group-by", "initial-call"), ("process", "PID", "--sensitive"),
+    ("processes", "--group-by", "initial_call"), ("process", "PID", "--sensitive"),
     ("backtrace", "PID", "--sensitive"), ("messages", "PID", "--sensitive"),
     ("messages", "PID", "--by", "sender", "--sensitive"), ("dictionary", "PID", "--sensitive"),
     ("term", "PID", "--sensitive"),

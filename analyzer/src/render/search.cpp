@@ -25,7 +25,8 @@ void search_text_end(Output& output, const query::SearchAnswer& answer, std::uin
     if (shown < answer.found) {
         output.print("{}; --limit 0 shows all\n", counted(answer.found - shown, "more term"));
     }
-    output.print("{} in {}\n", counted(answer.found, "term"), owners_text(answer));
+    output.print("{} in {}{}\n", counted(answer.found, "term"), owners_text(answer),
+                 answer.stopped ? "; not searched further (--limit): there may be more" : "");
 }
 
 void search_json_begin(JsonWriter& json, const query::DumpFacts& facts, std::string_view pattern,
@@ -51,6 +52,9 @@ void found_json(JsonWriter& json, const query::FoundTerm& term) {
 void search_json_end(JsonWriter& json, const query::SearchAnswer& answer) {
     json.end_array();
     json.member("found", answer.found);
+    if (answer.stopped) {
+        json.member("stopped", true);
+    }
     write_owner_counts(json, answer);
     json.begin_array("unknown_atoms");
     for (const auto& atom : answer.unknown_atoms) {

@@ -16,8 +16,9 @@ Result<OffHeapWalker> OffHeapWalker::open(Vm& vm) {
     return walker;
 }
 
-Result<void> OffHeapWalker::binaries(Address first, std::uint64_t limit,
-                                     const std::function<Result<void>(Address)>& visit) {
+Result<void> OffHeapWalker::binaries(
+    Address first, std::uint64_t limit,
+    const std::function<Result<void>(const BinaryReference&)>& visit) {
     std::uint64_t seen = 0;
     for (auto address = first; address != 0;) {
         if (++seen > limit) {
@@ -40,17 +41,28 @@ Result<void> OffHeapWalker::binaries(Address first, std::uint64_t limit,
         }
         const auto tag = header & kHeaderTagMask;
         if (tag == reference_.subtag || tag == reference_.magic_subtag) {
-            const auto field =
-                tag == reference_.subtag ? reference_.binary : reference_.magic_binary;
-            auto binary = vm_->memory().word(address + field.offset);
-            if (!binary) {
-                return wrap("an off-heap list", binary.error());
+            auto found = reference(address, tag);
+            if (!found) {
+                return wrap("an off-heap list", found.error());
             }
-            RETURN_IF_ERROR(visit(*binary));
+            RETURN_IF_ERROR(visit(*found));
         }
         address = head->view().get(next_);
     }
     return {};
+}
+
+Result<BinaryReference> OffHeapWalker::reference(Address thing, std::uint64_t tag) {
+    BinaryReference found;
+    found.thing = thing;
+    const bool magic = tag == reference_.magic_subtag;
+    const auto& field = magic ? reference_.magic_binary : reference_.binary;
+    ASSIGN_OR_RETURN(found.binary, vm_->memory().word(thing + field.offset));
+    if (!magic && reference_.content && reference_.size) {
+        ASSIGN_OR_RETURN(found.content, vm_->memory().word(thing + reference_.content->offset));
+        ASSIGN_OR_RETURN(found.bytes, vm_->memory().word(thing + reference_.size->offset));
+    }
+    return found;
 }
 
 }  // namespace beamdump::beam

@@ -40,6 +40,7 @@ class LargeTable(unittest.TestCase):
                 self.assertEqual(found, ROWS)
                 self.assertLess(peak_kib, MOST_KIB)
                 self.largest(dump)
+                self.searched_no_further(dump)
                 print(f"{mode}: {ROWS:,} rows in {captured.seconds:.1f} s, {captured.peak_kib >> 10} MiB; "
                       f"listed in {peak_kib >> 10} MiB", flush=True)
 
@@ -52,6 +53,19 @@ class LargeTable(unittest.TestCase):
         rows = [line.split(",") for line in asked.output.split()[1:]]
         self.assertEqual([int(key) for key, *_ in rows], list(range(ROWS, ROWS - 10, -1)))
         self.assertLess(asked.peak_kib, MOST_KIB)
+
+    def searched_no_further(self, dump):
+        """With --limit a search ends with the last of the terms that it is to show."""
+        read = {}
+        for words in (["--limit", "1"], []):
+            ended = tools.expect(tools.run_measured(
+                [ANALYZE, "search", dump, "{_, {_, _, _, _, _, _, _, _, _, _, _, _, _, _, _, _, _}}",
+                 "--json", "--stats", *words]), 0, 3)
+            answer = tools.parse(ended)
+            self.assertEqual(answer["found"], 1 if words else ROWS)
+            self.assertEqual(answer.get("stopped", False), bool(words))
+            read[bool(words)] = tools.bytes_read(ended)
+        self.assertLess(read[True], read[False] / 2)
 
     def rows(self, dump):
         """How many different rows the dump has, each as it was inserted; the peak of listing them."""

@@ -198,6 +198,7 @@ ANSWERS = [
     (3, ["refs", "tables", "<0.77.0>"]),
     (3, ["search", "sample", "{loop, _}"]),
     (3, ["search", "sample", "--text", "alp"]),
+    (0, ["search", "sample", "_", "--limit", "1"]),
     (0, ["search", "sample", "no_such_atom"]),
     (3, ["waits", "sample"]),
     (0, ["waits", "crash"]),

@@ -27,6 +27,37 @@ TEST(BinaryIndex, FindsByAddress) {
     EXPECT_EQ(content(index, *binary, 8, 100), "");
 }
 
+TEST(BinaryIndex, GivesThePartsBehindTheFirstBytes) {
+    OpenedBytes opened(DumpBuilder::whole(small_frames()));
+    BinaryIndex& index = opened.dump().binaries();
+    records::Binary binary;
+    binary.set_size_bytes(100);
+    binary.set_prefix("01234");
+    for (const auto& [first, text] : {std::pair(5, "56"), std::pair(50, "fifty")}) {
+        auto& part = *binary.add_part();
+        part.set_first_byte(static_cast<std::uint64_t>(first));
+        part.set_content(text);
+    }
+    EXPECT_EQ(captured_bytes(binary), 5U);
+    EXPECT_EQ(captured_part_bytes(binary), 7U);
+    EXPECT_EQ(content(index, binary, 50, 100), "fifty");
+    EXPECT_EQ(content(index, binary, 52, 2), "ft");
+    EXPECT_EQ(content(index, binary, 55, 1), "");
+    EXPECT_EQ(content(index, binary, 49, 3), "");
+    EXPECT_EQ(content(index, binary, 6, 3), "6");
+}
+
+TEST(BinaryInfo, CapturedBytesGoOnInAPartThatFollows) {
+    BinaryInfo info;
+    info.captured_bytes = 5;
+    info.parts = {{50, 5}, {5, 2}, {7, 3}};
+    EXPECT_EQ(info.captured_until(0), 10U);
+    EXPECT_EQ(info.captured_until(4), 10U);
+    EXPECT_EQ(info.captured_until(9), 10U);
+    EXPECT_EQ(info.captured_until(10), 10U) << "nothing";
+    EXPECT_EQ(info.captured_until(52), 55U);
+}
+
 TEST(BinaryIndex, UnknownAddressIsAbsent) {
     OpenedBytes opened(DumpBuilder::whole(small_frames()));
     for (const std::uint64_t address : {std::uint64_t{0}, kBinaryBase + 8, kBinaryBase + 4096}) {

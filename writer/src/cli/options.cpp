@@ -170,8 +170,10 @@ void declare(CLI::App& app, RawOptions& raw) {
                    "or\nCORE.beamdump in the current directory)")
         ->type_name("FILE");
     app.add_flag("--force", raw.options.force, "Replace an existing file");
-    app.add_option("--binary-bytes", raw.binary_bytes,
-                   "Bytes to keep of each reference-counted binary,\nor all")
+    app.add_option(
+           "--binary-bytes", raw.binary_bytes,
+           "Bytes to keep of each reference-counted binary\n(of each part that a term shows "
+           "four times as\nmany), or all")
         ->capture_default_str()
         ->type_name("N|all");
     app.add_option(

@@ -47,7 +47,10 @@ class SearchCommand final : public Command {
                        "Find TEXT in atoms, binaries and lists of characters")
             ->excludes(pattern)
             ->option_text("TEXT");
-        add_count(app, "--limit", options_.limit, "Show at most N terms (0: all; default 20)");
+        add_count(app, "--limit", options_.limit,
+                  "Show N terms, and search no further (0: all; without it 20 are shown, and all "
+                  "counted)")
+            ->each([this](const std::string&) { options_.stop_at_limit = true; });
         add_term_bytes(app, options_.term_bytes, answer_, "term");
         app.add_flag("--sensitive", options_.sensitive,
                      "Also search processes that are flagged sensitive");

@@ -55,7 +55,7 @@ Row row_of(const records::Binary& binary) {
     row[kAddress] = cell(std::uint64_t{binary.address()});
     set_if(row, kBytes, binary.has_size_bytes(), std::uint64_t{binary.size_bytes()});
     set_if(row, kReferences, binary.has_references(), std::uint64_t{binary.references()});
-    row[kCaptured] = cell(captured_bytes(binary));
+    row[kCaptured] = cell(captured_bytes(binary) + captured_part_bytes(binary));
     return row;
 }
 

@@ -161,10 +161,14 @@ Result<void> NodeSweep::record(Dump& dump, std::uint64_t offset, const EtsTableL
     RETURN_IF_ERROR(visit_ets_rows(dump, *record, [&](EtsRowPlace place) {
         HeapRoot root;
         root.word = word_to(scheme, place.address, false);
-        root.name =
-            fmt::format("row {} of ETS table {}",
-                        key_text(printer, place, table.keypos.value_or(1)), table_name(table));
+        // Of a row that is told: printing the key of each takes longer than to walk most rows.
+        const std::function<std::string()> name = [&] {
+            return fmt::format("row {} of ETS table {}",
+                               key_text(printer, place, table.keypos.value_or(1)),
+                               table_name(table));
+        };
         visitor.begin_root(root, false);
+        visitor.name_root(name);
         const auto outcome = walk.walk(root.word, visitor);
         if (!outcome) {
             failed = std::unexpected(outcome.error());

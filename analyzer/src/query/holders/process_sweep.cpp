@@ -44,7 +44,7 @@ TermPlace SweepVisitor::place(std::span<const WalkLevel> path) {
             place.root = fmt::format("message {}", root_->index);
             break;
         case RootKind::kOther:
-            place.root = root_->name;
+            place.root = name_ != nullptr ? (*name_)() : root_->name;
             break;
     }
     std::vector<PathStep> steps;

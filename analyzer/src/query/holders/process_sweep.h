@@ -47,7 +47,10 @@ class SweepVisitor : public WalkObserver {
     virtual void begin_root(const HeapRoot& root, bool in_key) {
         root_ = &root;
         in_key_ = in_key;
+        name_ = nullptr;
     }
+    /// Makes the name of a root that has none, when it is told; must stay as the root.
+    void name_root(const std::function<std::string()>& name) { name_ = &name; }
 
   protected:
     [[nodiscard]] const TagScheme& scheme() const { return *scheme_; }
@@ -66,6 +69,7 @@ class SweepVisitor : public WalkObserver {
     WordReader* words_ = nullptr;
     TermContext* context_ = nullptr;
     const HeapRoot* root_ = nullptr;
+    const std::function<std::string()>* name_ = nullptr;
     bool in_key_ = false;
     std::unique_ptr<TermPrinter> printer_;
 };

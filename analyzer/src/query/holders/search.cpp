@@ -123,8 +123,6 @@ class SearchVisitor final : public SweepVisitor {
         owner_ = std::move(owner);
         found_ = 0;
     }
-    [[nodiscard]] std::uint64_t found() const { return found_; }
-
     Result<void> immediate(std::uint64_t word, std::span<const WalkLevel> path) override {
         return try_term(word, path, false);
     }
@@ -139,7 +137,9 @@ class SearchVisitor final : public SweepVisitor {
         if (!test_.passes(scheme(), words(), word)) {
             return {};
         }
-        ++found_;
+        if (found_++ == 0) {
+            count_owner();
+        }
         ++answer_.found;
         if (options_.limit != 0 && answer_.found > options_.limit) {
             return {};
@@ -154,7 +154,17 @@ class SearchVisitor final : public SweepVisitor {
         }
         term.text = text(word, options_.term_bytes);
         options_.found(term);
-        return {};
+        answer_.stopped = options_.stop_at_limit && answer_.found == options_.limit;
+        return answer_.stopped ? Result<void>(fail(ErrorCode::kLimit, "as many as were wanted"))
+                               : Result<void>();
+    }
+
+    void count_owner() {
+        if (owner_.persistent_terms) {
+            answer_.persistent_terms = true;
+        } else {
+            ++(owner_.table ? answer_.tables : owner_.module ? answer_.modules : answer_.processes);
+        }
     }
 
     TermTest& test_;
@@ -176,23 +186,19 @@ Result<std::unique_ptr<TermTest>> make_test(Dump& dump, const SearchOptions& opt
     return test;
 }
 
-}  // namespace
-
-Result<SearchAnswer> search_terms(Dump& dump, const SearchOptions& options) {
-    SearchAnswer answer;
-    ASSIGN_OR_RETURN(const auto test, make_test(dump, options, answer));
-    if (!answer.unknown_atoms.empty()) {
-        return answer;
-    }
-    SearchVisitor visitor(*test, options, answer);
+/// Ends with an error where the visitor stops.
+Result<void> search_everything(Dump& dump, const SearchOptions& options, SearchVisitor& visitor,
+                               SearchAnswer& answer) {
     ProcessSweep sweep(options.limits);
     ProcessNames names(dump);
     const auto visit = [&](OpenedProcess& process) -> Result<void> {
         names.add_to(process);
         visitor.begin({process.line, std::nullopt, std::nullopt});
-        RETURN_IF_ERROR(sweep.run(dump, process, visitor));
-        answer.processes += visitor.found() != 0 ? 1 : 0;
-        return {};
+        ++answer.read.read;
+        const auto done = sweep.run(dump, process, visitor);
+        answer.undecoded_messages = sweep.counts().undecoded_messages;
+        answer.unreadable = sweep.counts().unreadable;
+        return done;
     };
     auto read = visit_processes(
         dump,
@@ -203,28 +209,33 @@ Result<SearchAnswer> search_terms(Dump& dump, const SearchOptions& options) {
     }
     answer.read = *read;
     NodeSweep node(options.limits);
-    const auto begin_next = [&](std::uint64_t& holding) {
-        return [&](const TermOwner& owner) {
-            holding += visitor.found() != 0 ? 1 : 0;
-            visitor.begin(owner);
-        };
+    const auto begin = [&visitor](const TermOwner& owner) { visitor.begin(owner); };
+    const auto search = [&]() -> Result<void> {
+        RETURN_IF_ERROR(node.rows(dump, visitor, begin));
+        RETURN_IF_ERROR(node.literals(dump, visitor, begin));
+        return node.persistent_terms(dump, visitor, begin);
     };
-    // Each count is complete once the next owner begins.
-    visitor.begin({});
-    RETURN_IF_ERROR(node.rows(dump, visitor, begin_next(answer.tables)));
-    answer.tables += visitor.found() != 0 ? 1 : 0;
-    visitor.begin({});
-    RETURN_IF_ERROR(node.literals(dump, visitor, begin_next(answer.modules)));
-    answer.modules += visitor.found() != 0 ? 1 : 0;
-    visitor.begin({});
-    RETURN_IF_ERROR(node.persistent_terms(
-        dump, visitor, [&visitor](const TermOwner& owner) { visitor.begin(owner); }));
-    answer.persistent_terms = visitor.found() != 0;
+    const auto done = search();
     answer.node = node.counts();
+    answer.unreadable += answer.node.unreadable;
+    return done;
+}
+
+}  // namespace
+
+Result<SearchAnswer> search_terms(Dump& dump, const SearchOptions& options) {
+    SearchAnswer answer;
+    ASSIGN_OR_RETURN(const auto test, make_test(dump, options, answer));
+    if (!answer.unknown_atoms.empty()) {
+        return answer;
+    }
+    SearchVisitor visitor(*test, options, answer);
+    auto done = search_everything(dump, options, visitor, answer);
+    if (!done && !answer.stopped) {
+        return std::unexpected(std::move(done.error()));
+    }
     answer.partial_binaries = test->partial_binaries();
     answer.lost_binaries = test->lost_binaries();
-    answer.undecoded_messages = sweep.counts().undecoded_messages;
-    answer.unreadable = sweep.counts().unreadable + answer.node.unreadable;
     return answer;
 }
 

@@ -30,6 +30,7 @@ struct SearchOptions {
     std::string text;                ///< in atoms, binaries and lists of characters; not empty
     std::size_t term_bytes = 80;     ///< of each term's text; 0: all
     std::uint64_t limit = 20;        ///< terms that are told; 0: all
+    bool stop_at_limit = false;      ///< search no further than to the last of these
     bool sensitive = false;
     InputLimits limits;
     ReadProgress progress = {};
@@ -39,6 +40,7 @@ struct SearchOptions {
 
 struct SearchAnswer {
     std::uint64_t found = 0;                 ///< terms, each once in a process, table or module
+    bool stopped = false;                    ///< at the limit: there may be more
     std::uint64_t processes = 0;             ///< that they are in
     std::uint64_t tables = 0;                ///< ETS tables
     std::uint64_t modules = 0;               ///< in whose literals they are

@@ -343,6 +343,10 @@ class SearchTest : public ::testing::Test {
             options.pattern = expect_value(query::parse_pattern(pattern));
         }
         options.text = text;
+        if (stop_at_ != 0) {
+            options.limit = stop_at_;
+            options.stop_at_limit = true;
+        }
         std::vector<std::string> lines;
         options.found = [&lines](const query::FoundTerm& term) {
             lines.push_back(fmt::format("{} {} {} {}", term.owner.process.pid, term.place.root,
@@ -354,7 +358,25 @@ class SearchTest : public ::testing::Test {
 
     Program program_;
     query::SearchAnswer answer_;
+    std::uint64_t stop_at_ = 0;
 };
+
+TEST_F(SearchTest, EndsWithTheLastTermThatIsWanted) {
+    const auto all = search("_");
+    const auto count = answer_.found;
+    ASSERT_GT(count, 3U);
+    EXPECT_FALSE(answer_.stopped);
+    const auto read = answer_.read.read;
+    stop_at_ = 2;
+    EXPECT_THAT(search("_"), ElementsAre(all[0], all[1]));
+    EXPECT_TRUE(answer_.stopped);
+    EXPECT_EQ(answer_.found, 2U);
+    EXPECT_EQ(answer_.processes, 1U);
+    EXPECT_LE(answer_.read.read, read);
+    stop_at_ = count + 1;
+    EXPECT_EQ(search("_").size(), count);
+    EXPECT_FALSE(answer_.stopped);
+}
 
 TEST_F(SearchTest, MatchesTermsAndTheirParts) {
     EXPECT_THAT(search("[1, 2]"), ElementsAre("<0.1.0> y(0) of frame 0, demo:loop/2 4 [1,2]"));

@@ -23,10 +23,11 @@ class Binaries : public OnStandardNode {
   protected:
     Result<std::vector<Address>> listed(Address first, std::uint64_t limit = kMembers) {
         std::vector<Address> found;
-        auto done = OffHeapWalker::open(fresh())->binaries(first, limit, [&](Address binary) {
-            found.push_back(binary);
-            return Result<void>();
-        });
+        auto done = OffHeapWalker::open(fresh())->binaries(first, limit,
+                                                           [&](const BinaryReference& reference) {
+                                                               found.push_back(reference.binary);
+                                                               return Result<void>();
+                                                           });
         return done ? Result<std::vector<Address>>(std::move(found))
                     : std::unexpected(done.error());
     }

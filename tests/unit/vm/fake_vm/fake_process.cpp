@@ -108,6 +108,19 @@ std::uint64_t FakeProcess::binary(Address binary, std::uint64_t bytes) {
     return bits | kBoxed;
 }
 
+std::uint64_t FakeProcess::part(Address binary, std::uint64_t first_byte, std::uint64_t bytes) {
+    auto& vm = *vm_;
+    const auto thing = off_heap() | kBoxed;
+    if (vm.has("ProcBin")) {
+        constexpr std::uint64_t kSubBinarySubtag = 0x28;  // erl_term.h, SUB_BINARY_SUBTAG (OTP 25)
+        return build({vm.header(3, kSubBinarySubtag), bytes, first_byte, 0, thing}) | kBoxed;
+    }
+    const auto content = vm.at("Binary", binary).at("orig_bytes");
+    return build({vm.header(4, vm.constant("sub_bits_subtag")), content, first_byte * 8,
+                  (first_byte + bytes) * 8, thing}) |
+           kBoxed;
+}
+
 std::uint64_t FakeProcess::magic(Address binary) {
     const auto words = vm_->bytes("MagicRef") / 8;
     const auto thing = build(std::vector<std::uint64_t>(words));

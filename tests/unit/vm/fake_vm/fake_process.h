@@ -31,6 +31,8 @@ class FakeProcess {
     std::uint64_t tuple(std::vector<std::uint64_t> elements);
     /// A reference to a Binary and, in releases that have BinRef, the bit string over it.
     std::uint64_t binary(Address binary, std::uint64_t bytes);
+    /// A sub binary of the binary that binary() made last.
+    std::uint64_t part(Address binary, std::uint64_t first_byte, std::uint64_t bytes);
     /// A magic reference.
     std::uint64_t magic(Address binary);
     /// A local fun of that ErlFunEntry with these values of its environment.

@@ -3,6 +3,12 @@
 #include "fake_vm/each_layout.h"
 #include "support/memory_sink.h"
 
+#include <gmock/gmock.h>
+
+#include <array>
+#include <span>
+#include <string>
+
 namespace beamdump::capture {
 namespace {
 
@@ -16,6 +22,15 @@ class BinaryStoreTest : public OnStandardNode {
     SecretTexts secrets;
     RegionCopier copier{writer, vm->memory(), nullptr, format::TermScheme::kOtp25, secrets};
     BinaryStore store = BinaryStore::open(*vm, copier, std::nullopt).value();
+    BinaryStore parts_store = BinaryStore::open(*vm, copier, 4).value();
+    /// Whether the binary is written again with that part.
+    bool writes_again(Address binary, const beam::ShownPart& part) {
+        const auto before = writer.stats().flat_bytes;
+        vm->forget();
+        EXPECT_TRUE(parts_store.add(binary, std::array{part}));
+        EXPECT_TRUE(parts_store.settle());
+        return writer.stats().flat_bytes != before;
+    }
 };
 
 TEST_P(BinaryStoreTest, CountsABinaryOnceHoweverOftenItIsNamed) {
@@ -44,6 +59,54 @@ TEST_P(BinaryStoreTest, CountsTheSizeOfTheLastBinaryAtAnAddress) {
     EXPECT_EQ(store.bytes(), 6U);
     EXPECT_EQ(store.captured_bytes(), 6U);
     EXPECT_EQ(store.replaced(), 1U);
+}
+
+TEST_P(BinaryStoreTest, WritesABinaryAgainForAPartThatItLacks) {
+    const auto binary = node.vm.add_binary(std::string(1000, 'a'));
+    for (const bool moving : {false, true}) {
+        parts_store.set_moving(moving);
+        const auto first = moving ? 500U : 100U;
+        EXPECT_TRUE(writes_again(binary, {first, 3}));
+        EXPECT_FALSE(writes_again(binary, {first, 2}));
+        EXPECT_FALSE(writes_again(binary, {1, 3})) << "in the first bytes";
+        EXPECT_FALSE(writes_again(binary, {0, 1000})) << "the whole";
+        EXPECT_FALSE(writes_again(binary, {1000, 3})) << "behind the end";
+        EXPECT_TRUE(writes_again(binary, {first + 200, 50})) << "four times the beginning";
+    }
+    EXPECT_EQ(parts_store.count(), 1U);
+    EXPECT_EQ(parts_store.bytes(), 1000U);
+    // Once, when the node began to run: what stood still may be another, so its parts are gone.
+    EXPECT_EQ(parts_store.replaced(), 1U);
+    EXPECT_EQ(parts_store.captured_bytes(), 4U + 3 + 16);
+}
+
+TEST_P(BinaryStoreTest, DoesNotTakeThePartsOfAnotherBinary) {
+    const auto binary = node.vm.add_binary(std::string(1000, 'a'));
+    parts_store.set_moving(true);
+    EXPECT_TRUE(writes_again(binary, {500, 3}));
+    // Its first bytes are equal, and its size.
+    node.vm.memory.put_bytes(node.vm.at("Binary", binary).at("orig_bytes") + 501,
+                             std::as_bytes(std::span("b", 1)));
+    EXPECT_TRUE(writes_again(binary, {500, 3}));
+    EXPECT_EQ(parts_store.replaced(), 1U);
+    EXPECT_EQ(parts_store.count(), 1U);
+}
+
+TEST_P(BinaryStoreTest, BoundsThePartsOfABinary) {
+    const auto binary = node.vm.add_binary(std::string(100'000, 'a'));
+    for (std::uint64_t part = 1; part <= KeptParts::kMostParts + 10; ++part) {
+        EXPECT_EQ(writes_again(binary, {part * 100, 3}), part <= KeptParts::kMostParts) << part;
+    }
+    EXPECT_EQ(parts_store.captured_bytes(), 4 + 3 * KeptParts::kMostParts);
+}
+
+TEST_P(BinaryStoreTest, HidesSecretsThatReachIntoAPart) {
+    secrets.add("SECRET");
+    const auto binary = node.vm.add_binary("0123456789SECRET0123456789");
+    const auto begin = node.vm.at("Binary", binary).at("orig_bytes");
+    const memory::AddressRange part{begin + 13, begin + 18};
+    EXPECT_THAT(copier.bytes({&part, 1}, {begin, begin + 26}).value(),
+                ::testing::ElementsAre("***01"));
 }
 
 BEAMDUMP_FOR_EACH_LAYOUT(BinaryStoreTest);

@@ -49,6 +49,54 @@ class SessionTest : public EachLayout {
     std::optional<FakeCapture> capture_;
 };
 
+std::string numbers(int count) {
+    std::string text;
+    for (int number = 0; number < count; ++number) {
+        text += std::to_string(10000 + number);
+    }
+    return text;
+}
+
+TEST_P(SessionTest, KeepsThePartsThatSubBinariesShow) {
+    const auto text = numbers(200);
+    const auto whole = node.vm.add_binary(text);
+    node.worker.binary(whole, text.size());
+    for (const std::uint64_t first : {0U, 50U, 500U, 505U, 990U}) {
+        node.worker.part(whole, first, 20);
+    }
+    node.auth.binary(whole, text.size());
+    node.auth.part(whole, 800, 10);
+    // Without an end inside the binary: what only looks like a part.
+    node.auth.part(whole, 995, 20);
+    CaptureOptions options;
+    options.binary_bytes = 64;
+    const auto report = capture(options);
+    ASSERT_TRUE(report) << report.error().message;
+    std::optional<records::Binary> last;
+    std::uint64_t captured = 0;
+    for (const auto& page : dump().all<records::Binaries>(format::RecordKind::kBinaries)) {
+        for (const auto& binary : page.binary()) {
+            if (binary.address() == whole) {
+                last = binary;
+            } else {
+                captured += binary.prefix().size();
+            }
+        }
+    }
+    ASSERT_TRUE(last);
+    EXPECT_EQ(last->prefix(), text.substr(0, 64));
+    std::vector<std::pair<std::uint64_t, std::string>> parts;
+    for (const auto& part : last->part()) {
+        parts.emplace_back(part.first_byte(), part.content());
+    }
+    const auto expected = [&](std::uint64_t first, std::size_t bytes) {
+        return std::pair(first, text.substr(first, bytes));
+    };
+    EXPECT_THAT(parts, ElementsAre(expected(64, 6), expected(500, 25), expected(800, 10),
+                                   expected(990, 10)));
+    EXPECT_EQ(report->totals.binary_bytes_captured(), captured + 64 + 51);
+}
+
 TEST_P(SessionTest, WritesTheWholeNode) {
     const auto report = capture();
     ASSERT_TRUE(report) << report.error().message;

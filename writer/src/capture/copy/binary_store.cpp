@@ -4,6 +4,8 @@
 #include <libdump/write/append.h>
 #include <libdump/write/record_limits.h>
 
+#include <xxhash.h>
+
 #include <algorithm>
 #include <functional>
 #include <string_view>
@@ -12,6 +14,8 @@ namespace beamdump::capture {
 namespace {
 
 constexpr std::size_t kContentBatch = 1024;
+/// Of a part in a record, besides its content.
+constexpr std::size_t kPartBytes = 16;
 /// Replaced binaries that are held until they are written, 16 bytes each: one for so many slots.
 constexpr std::size_t kSlotsOfAReplaced = 8;
 
@@ -37,8 +41,16 @@ Result<BinaryStore> BinaryStore::open(beam::Vm& vm, RegionCopier& copier,
     return BinaryStore(std::move(reader), copier, vm.sizes().binary_slots, keep);
 }
 
-Result<void> BinaryStore::add(Address binary) {
-    if (binary == 0 || (!known_.insert(binary) && !moving_)) {
+Result<void> BinaryStore::add(Address binary, std::span<const beam::ShownPart> parts) {
+    if (binary == 0) {
+        return {};
+    }
+    const bool first = known_.insert(binary);
+    bool more = false;
+    for (const auto& part : parts) {
+        more |= parts_.want(binary, part);
+    }
+    if (!first && !more && !moving_) {
         return {};
     }
     waiting_.push_back(binary);
@@ -89,6 +101,7 @@ Result<void> BinaryStore::write_content(beam::BinaryView& binary) {
 Result<void> BinaryStore::settle() {
     auto done = write_waiting();
     waiting_.clear();
+    parts_.drop_wanted();
     // After a failure: data read but not written may belong to another binary at the next page.
     clear_page();
     return done;
@@ -97,6 +110,7 @@ Result<void> BinaryStore::settle() {
 void BinaryStore::drop() {
     if (moving_) {
         waiting_.clear();
+        parts_.drop_wanted();
     }
 }
 
@@ -108,9 +122,18 @@ Result<void> BinaryStore::write_waiting() {
     for (auto& binary : views) {
         ASSIGN_OR_RETURN(const auto fingerprint,
                          moving_ ? fingerprint_of(binary) : Result<std::uint64_t>(0));
-        if (moving_ && is_written(binary.address, fingerprint)) {
+        bool same =
+            moving_ ? is_written(binary.address, fingerprint) : known_.get(binary.address) != 0;
+        ASSIGN_OR_RETURN(const auto last,
+                         same ? last_parts(binary) : Result<std::optional<KeptParts::Written>>());
+        same = same && last;
+        const auto parts = parts_.next(binary.address, binary.facts.magic() ? 0 : binary.size,
+                                       last.value_or(KeptParts::Written{}));
+        if (same && parts == last->parts) {
             continue;
         }
+        OnPage note{fingerprint, {}, same};
+        ASSIGN_OR_RETURN(note.parts, read_parts(binary, parts, &binary.facts));
         if (binary.content_apart) {
             RETURN_IF_ERROR(write_content(binary));
         }
@@ -119,10 +142,12 @@ Result<void> BinaryStore::write_waiting() {
         }
         ++count_;
         bytes_ += binary.size;
-        captured_bytes_ += binary.facts.prefix().size() + binary.facts.content_bytes();
-        page_bytes_ += binary.facts.prefix().size() + limits::kEntryBytes;
+        const auto part_bytes = note.parts.bytes();
+        captured_bytes_ += binary.facts.prefix().size() + binary.facts.content_bytes() + part_bytes;
+        page_bytes_ += binary.facts.prefix().size() + limits::kEntryBytes + part_bytes +
+                       note.parts.parts.size() * kPartBytes;
         *page_.add_binary() = std::move(binary.facts);
-        page_fingerprints_.push_back(fingerprint);
+        on_page_.push_back(std::move(note));
         if (page_bytes_ >= limits::kPackBytes) {
             RETURN_IF_ERROR(flush_page());
         }
@@ -145,11 +170,48 @@ bool BinaryStore::is_written(Address binary, std::uint64_t fingerprint) const {
     return known_.get(binary) != 0 && looks_[known_.slot_of(binary)].fingerprint == fingerprint;
 }
 
-/// Takes the binary that an address held `before` out of the sums.
-void BinaryStore::replace(const Look& before) {
+/// The content of parts, into a record too if there is one. Parts of which bytes are absent end
+/// before these.
+Result<KeptParts::Written> BinaryStore::read_parts(const beam::BinaryView& binary,
+                                                   std::span<const beam::ShownPart> parts,
+                                                   records::Binary* into) {
+    KeptParts::Written read;
+    std::vector<memory::AddressRange> places;
+    for (const auto& part : parts) {
+        const auto begin = binary.data + part.first_byte;
+        places.push_back({begin, begin + part.bytes});
+    }
+    ASSIGN_OR_RETURN(auto contents,
+                     copier_->bytes(places, {binary.data, binary.data + binary.size}));
+    for (std::size_t at = 0; at < parts.size(); ++at) {
+        read.parts.push_back(parts[at]);
+        read.hash = XXH64(contents[at].data(), contents[at].size(), read.hash);
+        if (into != nullptr && !contents[at].empty()) {
+            auto& added = *into->add_part();
+            added.set_first_byte(parts[at].first_byte);
+            added.set_content(std::move(contents[at]));
+        }
+    }
+    return read;
+}
+
+Result<std::optional<KeptParts::Written>> BinaryStore::last_parts(const beam::BinaryView& binary) {
+    auto last = parts_.last_of(binary.address);
+    if (moving_ && !last.parts.empty()) {
+        ASSIGN_OR_RETURN(const auto now, read_parts(binary, last.parts, nullptr));
+        if (now.hash != last.hash) {
+            return std::nullopt;
+        }
+    }
+    return last;
+}
+
+/// Takes the binary that an address held `before`, with so many bytes of parts, out of the sums.
+void BinaryStore::replace(const Look& before, std::uint64_t part_bytes) {
     --count_;
     bytes_ -= before.bytes;
-    captured_bytes_ -= std::min({before.bytes, keep_.value_or(before.bytes), captured_bytes_});
+    captured_bytes_ -= std::min(std::min(before.bytes, keep_.value_or(before.bytes)) + part_bytes,
+                                captured_bytes_);
 }
 
 /// Only binaries in the dump are known: none is recorded before its page is written.
@@ -160,15 +222,17 @@ Result<void> BinaryStore::flush_page() {
     ASSIGN_OR_RETURN(auto offset, copier_->writer().append(format::RecordKind::kBinaries, page_));
     for (int index = 0; index < page_.binary_size(); ++index) {
         const auto& binary = page_.binary(index);
+        auto& note = on_page_[static_cast<std::size_t>(index)];
         const auto address = binary.address();
         const auto slot = known_.slot_of(address);
         if (const auto before = known_.get(address); before != 0) {
             replaced_.emplace_back(address, before);
-            ++times_replaced_;
-            replace(looks_[slot]);
+            times_replaced_ += note.same ? 0 : 1;
+            replace(looks_[slot], parts_.last_of(address).bytes());
         }
         known_.set(address, offset);
-        looks_[slot] = {page_fingerprints_[static_cast<std::size_t>(index)], binary.size_bytes()};
+        looks_[slot] = {note.fingerprint, binary.size_bytes()};
+        parts_.set_last(address, std::move(note.parts));
     }
     clear_page();
     return {};
@@ -176,7 +240,7 @@ Result<void> BinaryStore::flush_page() {
 
 void BinaryStore::clear_page() {
     page_.Clear();
-    page_fingerprints_.clear();
+    on_page_.clear();
     page_bytes_ = 0;
 }
 
@@ -185,6 +249,7 @@ Result<void> BinaryStore::write_index() {
     // From here on the former content of a binary that is referenced again is not known.
     ++times_replaced_;
     known_.clear();
+    parts_.clear_written();
     std::ranges::fill(looks_, Look{});
     return {};
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "capture/copy/address_map.h"
+#include "capture/copy/kept_parts.h"
 #include "capture/copy/run_writer.h"
 
 #include <libvm/beam/tables/binaries.h>
@@ -11,9 +12,11 @@ namespace beamdump::capture {
 /// that finds it again. While the node runs (moving()), memory that one process's binary left may
 /// hold another's by the time it is named again: then each is examined again wherever it is named,
 /// and written again if it is another. Of several at one address the one that counts for a process
-/// is the last before the end of its run. Memory: two tables of HeldSizes::binary_slots. When three
-/// quarters are used, a sorted run of the index is written and the tables start anew: a binary that
-/// is named again after that stands twice.
+/// is the last before the end of its run. So it is with a binary of which another owner shows other
+/// parts: it is written again, with the parts that it was written with. Memory: two tables of
+/// HeldSizes::binary_slots, and KeptParts of an eighth as many parts. When three quarters are used,
+/// a sorted run of the index is written and the tables start anew: a binary that is named again
+/// after that stands twice.
 class BinaryStore {
   public:
     static Result<BinaryStore> open(beam::Vm& vm, RegionCopier& copier,
@@ -22,8 +25,12 @@ class BinaryStore {
     /// From here on the node runs while it is read, or no longer.
     void set_moving(bool moving) { moving_ = moving; }
 
-    /// Notes a binary; writes a batch when enough are waiting.
-    Result<void> add(Address binary);
+    /// Notes a binary, and the parts of it that its owner shows; writes a batch when enough are
+    /// waiting.
+    Result<void> add(Address binary, std::span<const beam::ShownPart> parts = {});
+
+    /// Whether add() has a use for parts.
+    [[nodiscard]] bool keeps_parts() const { return keep_.value_or(0) != 0; }
 
     /// Reads and writes all that wait, while they are what their owner meant.
     Result<void> settle();
@@ -49,12 +56,19 @@ class BinaryStore {
         std::uint64_t fingerprint = 0;  ///< 0: not known, the node did not run
         std::uint64_t bytes = 0;
     };
+    /// Of a binary of the page at hand.
+    struct OnPage {
+        std::uint64_t fingerprint = 0;  ///< while the node runs
+        KeptParts::Written parts;
+        bool same = false;  ///< it was written before, with fewer parts
+    };
     BinaryStore(beam::BinaryReader reader, RegionCopier& copier, std::size_t slots,
                 std::optional<std::uint64_t> keep)
         : reader_(std::move(reader)),
           copier_(&copier),
           slots_(slots),
           keep_(keep),
+          parts_(keep, slots / kSlotsOfAPart),
           known_(slots),
           looks_(slots) {}
     void scrub_prefix(beam::BinaryView& binary) const;
@@ -62,7 +76,12 @@ class BinaryStore {
     [[nodiscard]] RegionCopier::Request content_of(const beam::BinaryView& binary) const;
     Result<std::uint64_t> fingerprint_of(const beam::BinaryView& binary);
     Result<void> write_content(beam::BinaryView& binary);
-    void replace(const Look& before);
+    /// Of the last record of a binary; nothing if what is there now is not what was written.
+    Result<std::optional<KeptParts::Written>> last_parts(const beam::BinaryView& binary);
+    Result<KeptParts::Written> read_parts(const beam::BinaryView& binary,
+                                          std::span<const beam::ShownPart> parts,
+                                          records::Binary* into);
+    void replace(const Look& before, std::uint64_t part_bytes);
     [[nodiscard]] bool is_written(Address binary, std::uint64_t fingerprint) const;
     Result<void> flush_page();
     void clear_page();
@@ -70,17 +89,20 @@ class BinaryStore {
     Result<void> write_replaced();
     Result<void> write_run(std::span<const AddressMap::Entry> entries);
 
+    static constexpr std::size_t kSlotsOfAPart = 8;
+
     beam::BinaryReader reader_;
     RegionCopier* copier_;
     std::vector<Address> waiting_;
     std::size_t slots_;
-    std::optional<std::uint64_t> keep_;        // of each, in bytes
+    std::optional<std::uint64_t> keep_;  // of each, in bytes
+    KeptParts parts_;
     AddressMap known_;                         // to the record's offset, 0 while waiting
     std::vector<Look> looks_;                  // by slot of known_
     std::vector<AddressMap::Entry> replaced_;  // records whose place in known_ was taken
     bool moving_ = false;
     records::Binaries page_;
-    std::vector<std::uint64_t> page_fingerprints_;  // of the page's binaries, while the node runs
+    std::vector<OnPage> on_page_;  // the page's binaries
     std::size_t page_bytes_ = 0;
     google::protobuf::RepeatedPtrField<records::BinaryPageRef> index_pages_;
     std::uint32_t run_ = 0;

@@ -235,6 +235,38 @@ Result<std::uint64_t> RegionCopier::digest(const Request& request) {
     return digest | 1U;
 }
 
+Result<std::vector<std::string>> RegionCopier::bytes(std::span<const AddressRange> parts,
+                                                     AddressRange whole) {
+    const auto reach = secrets_.empty() ? std::size_t{0} : secrets_.reach();
+    std::vector<std::string> texts(parts.size());
+    std::vector<memory::BatchRead> reads(parts.size());
+    for (std::size_t at = 0; at < parts.size(); ++at) {
+        const auto& part = parts[at];
+        AddressRange around{part.begin - std::min<Address>(part.begin - whole.begin, reach),
+                            part.end + std::min<Address>(whole.end - part.end, reach)};
+        if (pages_ != nullptr) {
+            ASSIGN_OR_RETURN(const auto present, pages_->present(around));
+            const auto here = std::ranges::find_if(
+                present, [&](const AddressRange& range) { return range.contains(part.begin); });
+            around = here == present.end() ? AddressRange{part.begin, part.begin} : *here;
+        }
+        texts[at].resize(around.bytes());
+        reads[at] = {around.begin, std::as_writable_bytes(std::span(texts[at])), texts[at].empty()};
+    }
+    RETURN_IF_ERROR(source_.read_batch(reads));
+    for (std::size_t at = 0; at < parts.size(); ++at) {
+        auto& text = texts[at];
+        if (!reads[at].done) {
+            ASSIGN_OR_RETURN(const auto have, read(reads[at].address, reads[at].into));
+            text.resize(have);
+        }
+        secrets_.scrub(text);
+        const auto before = parts[at].begin - reads[at].address;
+        text = text.size() <= before ? "" : text.substr(before, parts[at].bytes());
+    }
+    return texts;
+}
+
 Result<void> RegionCopier::watch(std::size_t bytes) {
     unwatched_ += bytes;
     if (watch_ == nullptr || unwatched_ < kWatchEvery) {

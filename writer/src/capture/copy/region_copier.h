@@ -11,7 +11,10 @@
 
 #include <functional>
 #include <map>
+#include <span>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace beamdump::capture {
 
@@ -53,6 +56,11 @@ class RegionCopier {
 
     /// A hash of what copy() would write now, with the secrets in it; never 0.
     Result<std::uint64_t> digest(const Request& request);
+
+    /// The bytes of each part as copy() would write them, as many as are present and can be read.
+    /// Texts are looked for in what is around the parts too, inside `whole`.
+    Result<std::vector<std::string>> bytes(std::span<const memory::AddressRange> parts,
+                                           memory::AddressRange whole);
 
     [[nodiscard]] DumpWriter& writer() { return writer_; }
     [[nodiscard]] format::TermScheme scheme() const { return scheme_; }

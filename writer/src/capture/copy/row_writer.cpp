@@ -31,18 +31,27 @@ RowWriter::RowWriter(beam::Vm& vm, RegionCopier& copier, BinaryStore& binaries, 
       next_(names_.field(beam::runtime::OffHeapHeader::next)),
       reference_(names_) {
     records_.emplace(copier_.writer());
+    // One could be opened in check().
+    if (auto shown = beam::ShownParts::open(vm)) {
+        shown_.emplace(std::move(*shown));
+    }
 }
 
-Result<void> RowWriter::check(const beam::Layout& layout) {
-    beam::LayoutNames names(layout);
-    names.field(beam::runtime::OffHeapHeader::thing_word);
-    names.field(beam::runtime::OffHeapHeader::next);
+Result<void> RowWriter::check(beam::Vm& vm) {
+    ASSIGN_OR_RETURN(const auto shown, beam::ShownParts::open(vm));
+    beam::LayoutNames names(vm.layout());
+    names.field(runtime::OffHeapHeader::thing_word);
+    names.field(runtime::OffHeapHeader::next);
     const beam::BinaryReferenceFields reference(names);
     return names.outcome();
 }
 
-bool RowWriter::binaries_of(const beam::EtsRow& row, std::vector<Address>& into) const {
+bool RowWriter::binaries_of(const beam::EtsRow& row, std::vector<Named>& into) {
     const auto end = row.tuple + row.words.size();
+    if (shown_ && binaries_.keeps_parts() && row.off_heap != 0) {
+        shown_->clear();
+        shown_->look(row.tuple, row.words);
+    }
     std::uint64_t members = 0;
     for (auto at = row.off_heap; at != 0;) {
         const auto word = [&](const beam::Field& field) {
@@ -60,11 +69,20 @@ bool RowWriter::binaries_of(const beam::EtsRow& row, std::vector<Address>& into)
         const auto* field = tag == reference_.subtag         ? &reference_.binary
                             : tag == reference_.magic_subtag ? &reference_.magic_binary
                                                              : nullptr;
-        if (field != nullptr && !has(*field)) {
+        const bool shows = field == &reference_.binary && reference_.content && reference_.size;
+        if (field != nullptr &&
+            (!has(*field) || (shows && (!has(*reference_.content) || !has(*reference_.size))))) {
             return false;
         }
         if (field != nullptr) {
-            into.push_back(word(*field));
+            const beam::BinaryReference reference{at, word(*field),
+                                                  shows ? word(*reference_.content) : 0,
+                                                  shows ? word(*reference_.size) : 0};
+            auto& named = into.emplace_back(Named{reference.binary, {}});
+            if (shown_) {
+                const auto parts = shown_->of(reference);
+                named.parts.assign(parts.begin(), parts.end());
+            }
         }
         at = word(next_);
     }
@@ -73,7 +91,7 @@ bool RowWriter::binaries_of(const beam::EtsRow& row, std::vector<Address>& into)
 
 Result<bool> RowWriter::add(std::span<const beam::EtsRow> rows,
                             const std::function<Result<bool>()>& same) {
-    std::vector<Address> named;
+    std::vector<Named> named;
     for (const auto& row : rows) {
         if (!binaries_of(row, named)) {
             return false;
@@ -82,8 +100,8 @@ Result<bool> RowWriter::add(std::span<const beam::EtsRow> rows,
     const auto before = copier_.writer().stats().flat_bytes;
     const auto replaced = binaries_.replaced();
     if (!named.empty()) {
-        for (const auto binary : named) {
-            RETURN_IF_ERROR(binaries_.add(binary));
+        for (const auto& [binary, parts] : named) {
+            RETURN_IF_ERROR(binaries_.add(binary, parts));
         }
         RETURN_IF_ERROR(binaries_.settle());
         // A binary lives as long as the row that refers to it.

@@ -5,6 +5,7 @@
 
 #include <libdump/write/run_record_writer.h>
 #include <libvm/beam/ets/ets_walk.h>
+#include <libvm/beam/processes/shown_parts.h>
 
 namespace beamdump::capture {
 
@@ -32,7 +33,7 @@ class RowWriter {
     /// Non-owning. `moving`: the node runs, so that a later row may be where an earlier one was.
     RowWriter(beam::Vm& vm, RegionCopier& copier, BinaryStore& binaries, Owner owner, bool moving,
               Finish finish);
-    static Result<void> check(const beam::Layout& layout);
+    static Result<void> check(beam::Vm& vm);
 
     /// False: what the rows refer to changed while it was copied; nothing of them was written.
     Result<bool> add(std::span<const beam::EtsRow> rows, const std::function<Result<bool>()>& same);
@@ -42,8 +43,13 @@ class RowWriter {
     [[nodiscard]] std::uint64_t rows() const { return written_ + rows_; }
 
   private:
-    /// Binaries of a row's off-heap things, all of which are inside its words. False: they are not.
-    [[nodiscard]] bool binaries_of(const beam::EtsRow& row, std::vector<Address>& into) const;
+    struct Named {
+        Address binary = 0;
+        std::vector<beam::ShownPart> parts;
+    };
+    /// Binaries of a row's off-heap things, all of which are inside its words, and the parts of
+    /// them that the row shows. False: they are not.
+    [[nodiscard]] bool binaries_of(const beam::EtsRow& row, std::vector<Named>& into);
     Result<void> begin_unless_free(const beam::EtsRow& row);
     Result<void> write(const beam::EtsRow& row);
     Result<void> write_region(const beam::EtsRow& row, std::span<std::byte> bytes);
@@ -56,6 +62,7 @@ class RowWriter {
     beam::LayoutNames names_;
     beam::Field thing_, next_;
     beam::BinaryReferenceFields reference_;
+    std::optional<beam::ShownParts> shown_;
     std::optional<RunRecordWriter> records_;
     std::uint64_t written_ = 0, rows_ = 0, words_ = 0, regions_ = 0, binaries_before_ = 0;
     DisjointRanges here_;  // of the rows in this part

@@ -5,6 +5,8 @@
 #include <libdump/write/run_record_writer.h>
 #include <libvm/beam/processes/messages.h>
 
+#include <utility>
+
 namespace beamdump::capture {
 
 /// Reads what belongs to one run (a process's, or the node's literals) and writes it: regions
@@ -31,8 +33,11 @@ class RunWriter {
     /// it.
     void follow(std::uint64_t directory_offset) { records_.follow(directory_offset); }
 
-    /// Shows the words of regions and fragments to `observer` from here on; null: to nobody.
-    void observe(const RegionCopier::Observer* observer) { observer_ = observer; }
+    /// Shows the words of regions and fragments to `observer` from here on; null: to nobody. Gives
+    /// the one before.
+    const RegionCopier::Observer* observe(const RegionCopier::Observer* observer) {
+        return std::exchange(observer_, observer);
+    }
 
     /// A region that is there, but not wanted.
     Result<void> left_out(format::RegionKind kind, const beam::Span& span);

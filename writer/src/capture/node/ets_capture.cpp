@@ -161,7 +161,7 @@ Result<void> EtsCapture::rows(EtsRowsWanted wanted, const Pass& pass, BinaryStor
     if (!rows_left(wanted)) {
         return {};
     }
-    auto usable = RowWriter::check(vm_.layout());
+    auto usable = RowWriter::check(vm_);
     if (usable && vm_.facts().schedulers == 1 && !one_scheduler_) {
         auto one = beam::EtsOneScheduler::open(vm_);
         usable = one ? Result<void>() : std::unexpected(one.error());

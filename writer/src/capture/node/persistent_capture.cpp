@@ -123,7 +123,7 @@ Result<void> write_persistent_terms(beam::Vm& vm, RegionCopier& copier, BinarySt
     };
     const auto& not_found = vm.tables().other.not_found;
     auto reader = beam::PersistentTermReader::open(vm);
-    const auto usable = RowWriter::check(vm.layout());
+    const auto usable = RowWriter::check(vm);
     if (!reader || !usable) {
         return leave_out(!vm.tables().other.persistent_terms && !not_found.empty()
                              ? Error{ErrorCode::kAbsent, not_found.front()}

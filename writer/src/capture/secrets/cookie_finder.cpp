@@ -88,8 +88,8 @@ class AuthReader {
         ASSIGN_OR_RETURN(auto off_heap, beam::OffHeapWalker::open(vm_));
         ASSIGN_OR_RETURN(auto tables, beam::OwnedTableReader::open(vm_));
         bool any = false;
-        const auto visit = [&](beam::Address binary) -> Result<void> {
-            const auto table = tables.table_of(binary, heaps.pid_word);
+        const auto visit = [&](const beam::BinaryReference& reference) -> Result<void> {
+            const auto table = tables.table_of(reference.binary, heaps.pid_word);
             if (!table || !*table) {
                 return table ? Result<void>() : std::unexpected(table.error());
             }

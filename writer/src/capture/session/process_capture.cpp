@@ -37,11 +37,12 @@ Result<ProcessCapture> ProcessCapture::open(Parts parts) {
     ASSIGN_OR_RETURN(auto messages, beam::MessageWalker::open(parts.vm));
     ASSIGN_OR_RETURN(auto fragments, beam::FragmentReader::open(parts.vm));
     ASSIGN_OR_RETURN(auto off_heap, beam::OffHeapWalker::open(parts.vm));
+    ASSIGN_OR_RETURN(auto shown, beam::ShownParts::open(parts.vm));
     ASSIGN_OR_RETURN(auto calls, beam::TranslatedCalls::open(parts.vm, parts.initial_call_atom));
     ASSIGN_OR_RETURN(auto collections, beam::CollectionReader::open(parts.vm));
     return ProcessCapture(std::move(parts), std::move(reader), std::move(relations),
-                          std::move(messages), std::move(fragments), std::move(off_heap), calls,
-                          std::move(collections));
+                          std::move(messages), std::move(fragments), std::move(off_heap),
+                          std::move(shown), calls, std::move(collections));
 }
 
 Result<void> ProcessCapture::still(const Try& request) {
@@ -140,7 +141,13 @@ Result<void> ProcessCapture::write(const Try& request, beam::ProcessView& proces
     if (process.void_reason == records::VOID_REASON_NONE) {
         const RegionCopier::Watch watch = [&] { return still(request); };
         parts_.copier.set_watch(&watch);
+        const RegionCopier::Observer look = [&](Address address, std::span<std::byte> words) {
+            shown_.look(address, words);
+        };
+        shown_.clear();
+        run.observe(parts_.binaries.keeps_parts() ? &look : nullptr);
         auto done = contents(request, process, run, outcome);
+        run.observe(nullptr);
         if (done && request.watch != nullptr) {
             done = parts_.binaries.settle();
         }
@@ -200,9 +207,13 @@ Result<void> ProcessCapture::contents(const Try& request, const beam::ProcessVie
                     !process.facts.off_heap_message_queue()) {
                     outcome.message_words += fragment.used_words;
                 }
+            }
+            RETURN_IF_ERROR(run.message(entry));
+            // Once their words were looked at.
+            for (const auto& fragment : entry.fragments) {
                 RETURN_IF_ERROR(list(fragment.off_heap, fragment.used_words));
             }
-            return run.message(entry);
+            return {};
         });
     if (!queues) {
         return queues;
@@ -307,15 +318,16 @@ Result<void> ProcessCapture::collected_heaps(const beam::ProcessView& process, R
     const RegionCopier::Observer look = [&](Address begin, std::span<std::byte> words) {
         mend(begin, words);
         moved.look(begin, words);
+        shown_.look(begin, words);
     };
-    run.observe(&look);
+    const auto* const before = run.observe(&look);
     const auto collected = [&]() -> Result<void> {
         for (const auto& span : spaces.from) {
             RETURN_IF_ERROR(run.region(RegionKind::kCollectedHeap, span));
         }
         return fragments(process, run);
     }();
-    run.observe(nullptr);
+    run.observe(before);
     RETURN_IF_ERROR(collected);
     records::Collection collection;
     RETURN_IF_ERROR(moved.finish(collection));
@@ -351,8 +363,8 @@ Result<void> ProcessCapture::fragments(const beam::ProcessView& process, RunWrit
     using format::RegionKind;
     const auto with_binaries = [&](RegionKind kind,
                                    const beam::Fragment& fragment) -> Result<void> {
-        RETURN_IF_ERROR(list(fragment.off_heap, fragment.used_words));
-        return run.fragment(kind, fragment);
+        RETURN_IF_ERROR(run.fragment(kind, fragment));
+        return list(fragment.off_heap, fragment.used_words);
     };
     auto chained =
         fragments_.chain(process.mbuf, parts_.chain_limit, [&](const beam::Fragment& fragment) {
@@ -370,8 +382,9 @@ Result<void> ProcessCapture::fragments(const beam::ProcessView& process, RunWrit
 }
 
 Result<void> ProcessCapture::list(beam::Address first, std::uint64_t limit) {
-    return off_heap_.binaries(first, limit,
-                              [&](beam::Address binary) { return parts_.binaries.add(binary); });
+    return off_heap_.binaries(first, limit, [&](const beam::BinaryReference& reference) {
+        return parts_.binaries.add(reference.binary, shown_.of(reference));
+    });
 }
 
 Result<void> ProcessCapture::off_heap(const beam::ProcessView& process, const RunWriter& run) {

@@ -8,6 +8,7 @@
 #include <libvm/beam/processes/messages.h>
 #include <libvm/beam/processes/off_heap.h>
 #include <libvm/beam/processes/relations.h>
+#include <libvm/beam/processes/shown_parts.h>
 #include <libvm/beam/processes/translated_call.h>
 
 #include <functional>
@@ -89,14 +90,15 @@ class ProcessCapture {
   private:
     ProcessCapture(Parts parts, beam::ProcessReader reader, beam::RelationWalker relations,
                    beam::MessageWalker messages, beam::FragmentReader fragments,
-                   beam::OffHeapWalker off_heap, beam::TranslatedCalls calls,
-                   beam::CollectionReader collections)
+                   beam::OffHeapWalker off_heap, beam::ShownParts shown,
+                   beam::TranslatedCalls calls, beam::CollectionReader collections)
         : parts_(std::move(parts)),
           reader_(std::move(reader)),
           relations_(std::move(relations)),
           messages_(std::move(messages)),
           fragments_(std::move(fragments)),
           off_heap_(std::move(off_heap)),
+          shown_(std::move(shown)),
           calls_(calls),
           collections_(std::move(collections)),
           run_(parts_.copier, parts_.vm, format::OwnerKind::kProcess, 0) {}
@@ -133,6 +135,7 @@ class ProcessCapture {
     beam::MessageWalker messages_;
     beam::FragmentReader fragments_;
     beam::OffHeapWalker off_heap_;
+    beam::ShownParts shown_;
     beam::TranslatedCalls calls_;
     beam::CollectionReader collections_;
     // What the process at hand has; kept for their memory.
