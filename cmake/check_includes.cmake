@@ -104,6 +104,7 @@ room(libvm/target image process/)
 room(libvm/target core  process/ image/ target\\.h)
 room(libvm/target stop  process/)
 room(libvm/target twin  process/ image/ stop/)
+room(libvm/target unwind process/ image/ target\\.h)
 
 # Inside beam: layout <- vm <- tables <- search <- locate, and tables <- processes <- checks,
 # processes <- ets <- activity, processes <- collections.

@@ -1,6 +1,5 @@
 #include <libdump/base/return_if_error.h>
 #include <libsample/crash/crash_reader.h>
-#include <libsample/native/native_frames.h>
 #include <libsample/node/shared_code.h>
 #include <libsample/stack/process_stacks.h>
 #include <libsample/stack/stack_walk.h>
@@ -10,6 +9,7 @@
 #include <libvm/beam/search/image_search.h>
 #include <libvm/beam/search/jit_list.h>
 #include <libvm/beam/tables/modules.h>
+#include <libvm/target/unwind/native_frames.h>
 
 #include <fmt/format.h>
 
@@ -38,12 +38,6 @@ constexpr std::size_t kMostAbortText = 1024;
 /// nptl/descr.h, 2,304 bytes; erts_get_scheduler_data(), erl_process.h, OTP 25 to 29).
 constexpr std::size_t kThreadBytes = 2304;
 
-/// The numbers of ThreadRegisters::general in a sample.
-constexpr std::array kGeneralOrder = {
-    Register::kRax, Register::kRbx, Register::kRcx, Register::kRdx, Register::kRsi, Register::kRdi,
-    Register::kRbp, Register::kRsp, Register::kR8,  Register::kR9,  Register::kR10, Register::kR11,
-    Register::kR12, Register::kR13, Register::kR14, Register::kR15};
-
 void put(const target::Mapping& mapping, records::CrashMapping& into) {
     into.set_begin_address(mapping.range.begin);
     into.set_end_address(mapping.range.end);
@@ -57,7 +51,7 @@ void put(const target::Mapping& mapping, records::CrashMapping& into) {
 
 /// The mapping that a stack pointer is in or, where it may not be written to or is none, the next
 /// one above that may be. Null: none is near.
-const target::Mapping* stack_of(const target::Mappings& mappings, Address stack_pointer) {
+const target::Mapping* stack_mapping(const target::Mappings& mappings, Address stack_pointer) {
     const auto& all = mappings.all();
     const auto found = std::ranges::find_if(all, [&](const target::Mapping& mapping) {
         return mapping.range.end > stack_pointer && mapping.writable;
@@ -106,7 +100,7 @@ class CrashReader {
             reading_.missing.push_back(fmt::format("{}: {}", what, error.message));
             return {};
         };
-        if (auto frames = NativeFrames::open(vm_.target())) {
+        if (auto frames = target::NativeFrames::open(vm_.target())) {
             frames_ = std::move(*frames);
         } else {
             RETURN_IF_ERROR(take(frames.error(), "native frames of the thread that died"));
@@ -251,13 +245,14 @@ class CrashReader {
             into.add_general_register(value);
         }
         into.set_in_system_call(thread.in_system_call);
-        if (const auto* stack = stack_of(vm_.target().mappings(), thread.rsp)) {
+        if (const auto* stack = stack_mapping(vm_.target().mappings(), thread.rsp)) {
             put(*stack, *into.mutable_stack());
         }
     }
 
     /// The place of a file in a page.
-    static std::uint32_t file_in(records::Crash& page, const NativePlace& place, bool is_vm) {
+    static std::uint32_t file_in(records::Crash& page, const target::NativePlace& place,
+                                 bool is_vm) {
         const std::filesystem::path path(place.file);
         for (int at = 0; at < page.file_size(); ++at) {
             if (page.file(at).begin_address() == place.file_begin) {
@@ -278,7 +273,7 @@ class CrashReader {
     void put_frame(Address address, records::Crash& page, records::CrashThread& thread) {
         auto& frame = *thread.add_native_frame();
         frame.set_address(address);
-        const auto place = frames_ ? frames_->place_at(address) : NativePlace{};
+        const auto place = frames_ ? frames_->place_at(address) : target::NativePlace{};
         if (!place.file.empty()) {
             frame.set_file(file_in(page, place, place.file == vm_.target().executable()));
         }
@@ -291,19 +286,14 @@ class CrashReader {
     }
 
     /// The native frames of the thread that died; without any where it ran Erlang code.
-    NativeStack put_native(const target::ThreadRegisters& died, records::Crash& page,
-                           records::CrashThread& thread) {
+    target::NativeStack put_native(const target::ThreadRegisters& died, records::Crash& page,
+                                   records::CrashThread& thread) {
         if (!frames_ || is_jit(died.rip)) {
             return {};
         }
-        Sample sample{.thread = died.thread, .place = died.rip};
-        for (std::size_t at = 0; at < kGeneralOrder.size(); ++at) {
-            sample.registers.at(static_cast<std::size_t>(kGeneralOrder[at])) = died.general[at];
-        }
-        sample.registers.at(static_cast<std::size_t>(Register::kRip)) = died.rip;
         // What is below a stack that overflowed is mapped to nobody: no frame is there, as the call
         // that stepped there failed.
-        const auto* mapping = stack_of(vm_.target().mappings(), died.rsp);
+        const auto* mapping = stack_mapping(vm_.target().mappings(), died.rsp);
         const auto below = mapping == nullptr
                                ? 0
                                : mapping->range.begin - std::min(mapping->range.begin, died.rsp);
@@ -311,8 +301,8 @@ class CrashReader {
         const auto read =
             vm_.target().memory().read_some(died.rsp + below, std::span(stack).subspan(below));
         stack.resize(read ? below + *read : 0);
-        sample.stack = stack;
-        auto found = frames_->unwind(sample, [this](Address place) { return is_jit(place); });
+        auto found = frames_->unwind(target::stack_of(died, stack),
+                                     [this](Address place) { return is_jit(place); });
         for (const auto place : found.places) {
             put_frame(place, page, thread);
         }
@@ -322,7 +312,7 @@ class CrashReader {
 
     /// Whether one of the frames is outside of the VM's own file: then the thread is in the middle
     /// of what the VM called.
-    [[nodiscard]] bool leaves_vm(const NativeStack& frames) const {
+    [[nodiscard]] bool leaves_vm(const target::NativeStack& frames) const {
         return std::ranges::any_of(frames.places, [&](Address place) {
             const auto* mapping = vm_.target().mappings().find(place);
             return mapping != nullptr && mapping->path.starts_with('/') &&
@@ -344,7 +334,7 @@ class CrashReader {
     };
 
     void put_erlang(const target::ThreadRegisters& died, const RunningScheduler& scheduler,
-                    const NativeStack& frames, records::CrashThread& thread) {
+                    const target::NativeStack& frames, records::CrashThread& thread) {
         const auto fields = ProcessFields::of(vm_.layout());
         if (!fields || !code_) {
             return;
@@ -369,7 +359,8 @@ class CrashReader {
 
     /// The BIF or NIF that the process was in.
     void put_called(const target::ThreadRegisters& died, const RunningScheduler& scheduler,
-                    const NativeStack& frames, Address current, records::CrashThread& thread) {
+                    const target::NativeStack& frames, Address current,
+                    records::CrashThread& thread) {
         std::optional<beam::CodeMfa> called;
         if (scheduler.kind != records::SCHEDULER_KIND_NORMAL) {
             // What a dirty scheduler runs is noted in the process (erts_dirty_process_main(),
@@ -396,7 +387,7 @@ class CrashReader {
     /// The place in Erlang code, 0 where it is in none of a module's own, and the top of the stack.
     [[nodiscard]] std::optional<std::pair<Address, Address>> erlang_top(
         const target::ThreadRegisters& died, const RunningScheduler& scheduler,
-        const NativeStack& frames, Address saved, const ProcessFields& fields) {
+        const target::NativeStack& frames, Address saved, const ProcessFields& fields) {
         if (scheduler.kind != records::SCHEDULER_KIND_NORMAL) {
             return std::pair(Address{0}, saved);
         }
@@ -482,7 +473,7 @@ class CrashReader {
     beam::Vm& vm_;
     const CrashFacts& facts_;
     CrashReading reading_;
-    std::optional<NativeFrames> frames_;
+    std::optional<target::NativeFrames> frames_;
     std::optional<beam::CodeLookup> code_;
     SharedCode shared_;
     std::vector<RunningScheduler> schedulers_;

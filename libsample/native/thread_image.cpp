@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <array>
+
 namespace beamdump::sampler {
 namespace {
 
@@ -32,6 +34,21 @@ void set(Sample& sample, Register name, std::uint64_t value) {
 }
 
 }  // namespace
+
+target::ThreadStack stack_of(const Sample& sample) {
+    // In DWARF's order.
+    using enum Register;
+    static constexpr std::array kOrder = {kRax, kRdx, kRcx, kRbx, kRsi, kRdi, kRbp, kRsp, kR8,
+                                          kR9,  kR10, kR11, kR12, kR13, kR14, kR15, kRip};
+    static_assert(kOrder.size() == target::ThreadStack::kRegisters);
+    target::ThreadStack found{.thread = sample.thread, .bytes = sample.stack};
+    for (std::size_t at = 0; at < kOrder.size(); ++at) {
+        if (sample.knows(kOrder[at])) {
+            found.registers.at(at) = sample.at(kOrder[at]);
+        }
+    }
+    return found;
+}
 
 Result<std::optional<CallPlace>> parse_call_place(std::string_view text) {
     if (text.ends_with('\n')) {

@@ -3,12 +3,19 @@
 #include <libsample/events/sample.h>
 #include <libvm/memory/memory_source.h>
 #include <libvm/target/process/threads.h>
+#include <libvm/target/unwind/native_frames.h>
 
 #include <optional>
 #include <string_view>
 #include <vector>
 
 namespace beamdump::sampler {
+
+/// Stands for the kernel's functions, on top of what called it.
+inline constexpr std::string_view kInKernel = "[kernel]";
+
+/// What native frames are found by. Refers to the sample's stack.
+target::ThreadStack stack_of(const Sample& sample);
 
 /// Where a thread is in a system call.
 struct CallPlace {
@@ -21,7 +28,7 @@ struct CallPlace {
 /// another form.
 Result<std::optional<CallPlace>> parse_call_place(std::string_view text);
 
-/// Registers and the bytes of the stack of a thread at one moment, for NativeFrames.
+/// Registers and the bytes of the stack of a thread at one moment, for target::NativeFrames.
 class ThreadImage {
   public:
     /// A copy of a sample.

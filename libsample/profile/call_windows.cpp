@@ -72,7 +72,7 @@ double CallRate::error() const {
     return kIn95 * std::max(between, random);
 }
 
-Result<CallWindows> CallWindows::open(pid_t pid, std::span<const NamedFunction> functions,
+Result<CallWindows> CallWindows::open(pid_t pid, std::span<const target::NamedFunction> functions,
                                       NodeEventTerms terms) {
     CallWindows windows;
     const auto most = functions.first(std::min(functions.size(), kMostBreakpoints));

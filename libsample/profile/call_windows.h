@@ -1,7 +1,7 @@
 #pragma once
 
-#include <libsample/native/native_frames.h>
 #include <libsample/profile/node_events.h>
+#include <libvm/target/unwind/native_frames.h>
 
 #include <chrono>
 #include <cstdint>
@@ -59,7 +59,7 @@ class CallWindows {
 
     /// At most kMostBreakpoints functions; other terms than these (stack bytes, threads) as given.
     /// Errors as NodeEvents::open().
-    static Result<CallWindows> open(pid_t pid, std::span<const NamedFunction> functions,
+    static Result<CallWindows> open(pid_t pid, std::span<const target::NamedFunction> functions,
                                     NodeEventTerms terms = {});
 
     /// One window within the next tenth of a second, at most until `end`; visits the samples.
@@ -85,7 +85,7 @@ class CallWindows {
     [[nodiscard]] Result<std::vector<std::map<pid_t, std::uint64_t>>> by_thread() const;
 
     pid_t pid_ = 0;
-    std::vector<NamedFunction> functions_;
+    std::vector<target::NamedFunction> functions_;
     NodeEventTerms terms_;
     std::vector<NodeEvents> events_;  // one a function; none: closed
     std::minstd_rand random_{std::random_device{}()};

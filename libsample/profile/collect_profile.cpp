@@ -187,8 +187,8 @@ Result<std::optional<NodeEvents>> open_events(ObservedNode& node, const ProfileO
 }
 
 /// The functions of a name, at most one more than there are breakpoints. A BIF's is the emulator's.
-Result<std::vector<NamedFunction>> named_functions(SampleStacks& stacks,
-                                                   const NativeFilter& wanted) {
+Result<std::vector<target::NamedFunction>> named_functions(SampleStacks& stacks,
+                                                           const NativeFilter& wanted) {
     constexpr auto kMost = kMostBreakpoints + 1;
     auto functions = stacks.functions(wanted, kMost);
     for (const auto& name : native_names_of_bif(wanted.text())) {
@@ -237,7 +237,7 @@ Result<CallWindows> open_windows(SampleStacks& stacks, const NativeFilter& wante
     }
     if (functions.size() > kMostBreakpoints) {
         std::vector<std::string> names;
-        std::ranges::transform(functions, std::back_inserter(names), &NamedFunction::name);
+        std::ranges::transform(functions, std::back_inserter(names), &target::NamedFunction::name);
         return fail(ErrorCode::kUsage,
                     fmt::format("more than {} functions are named {}, and there are no more "
                                 "breakpoints: {}, ...",
@@ -245,7 +245,7 @@ Result<CallWindows> open_windows(SampleStacks& stacks, const NativeFilter& wante
     }
     report.calls.emplace();
     std::ranges::transform(functions, std::back_inserter(report.calls->functions),
-                           &NamedFunction::name);
+                           &target::NamedFunction::name);
     return CallWindows::open(report.pid, functions);
 }
 

@@ -1,4 +1,5 @@
 #include <libdump/base/return_if_error.h>
+#include <libsample/native/thread_image.h>
 #include <libsample/profile/sample_stacks.h>
 
 #include <algorithm>
@@ -57,12 +58,13 @@ std::optional<std::uint64_t> sampled_word(const Sample& sample, Address address)
 
 Result<SampleStacks> SampleStacks::open(ObservedNode& node, ProcessStacks& stacks,
                                         NodeThreads& threads, std::size_t frames) {
-    ASSIGN_OR_RETURN(auto native, NativeFrames::open(node.vm().target()));
+    ASSIGN_OR_RETURN(auto native, target::NativeFrames::open(node.vm().target()));
     make_stacks_present(node, threads);
     return SampleStacks(node, stacks, threads, std::move(native), frames);
 }
 
-std::vector<NamedFunction> SampleStacks::functions(const NativeFilter& wanted, std::size_t most) {
+std::vector<target::NamedFunction> SampleStacks::functions(const NativeFilter& wanted,
+                                                           std::size_t most) {
     auto found = native_.functions(
         [&wanted](const std::string& name) { return wanted.matches(name); }, most);
     for (const auto& fragment : node_->shared().fragments()) {
@@ -171,12 +173,12 @@ Result<SampleStack> SampleStacks::native(const Sample& sample, const SchedulerPl
     const auto slot = *scheduler.return_slot;
     auto call = call_of(sample, slot);
     const bool in_jit = node_->in_code(sample.at(Register::kRip));
-    NativeStack unwound;
+    target::NativeStack unwound;
     if (!in_jit) {
         unwound = unwind(sample, shown);
     } else {
-        unwound.caller = JitCaller{sample.at(Register::kRip), sample.at(Register::kR13),
-                                   sample.at(Register::kRbp)};
+        unwound.caller = target::JitCaller{sample.at(Register::kRip), sample.at(Register::kR13),
+                                           sample.at(Register::kRbp)};
         if (sample.in_kernel) {
             shown.native.emplace_back(kInKernel);
         }
@@ -256,14 +258,14 @@ Result<SampleStack> SampleStacks::dirty(const Sample& sample, const SchedulerPla
     return shown;
 }
 
-NativeStack SampleStacks::unwind(const Sample& sample, SampleStack& into) {
+target::NativeStack SampleStacks::unwind(const Sample& sample, SampleStack& into) {
     if (sample.in_kernel) {
         into.native.emplace_back(kInKernel);
     }
-    auto found =
-        native_.unwind(sample, [this](Address address) { return node_->in_code(address); });
+    auto found = native_.unwind(stack_of(sample),
+                                [this](Address address) { return node_->in_code(address); });
     for (const auto place : found.places) {
-        into.native.push_back(native_.name_at(place));
+        into.native.push_back(native_.name_at(place).value_or(std::string(kOutsideFiles)));
     }
     return found;
 }
@@ -298,7 +300,7 @@ std::optional<SampleStacks::Call> SampleStacks::call_of(const Sample& sample, Ad
 /// The Erlang stack of a process that is in native code: not in the sample, and unchanged during
 /// the call.
 Result<void> SampleStacks::callers_after(const Call& call, Address slot, Address process,
-                                         const std::optional<JitCaller>& caller,
+                                         const std::optional<target::JitCaller>& caller,
                                          SampleStack& into) {
     const auto went_on = [&]() -> Result<void> {
         into.unknown = UnknownCallers::kWentOn;

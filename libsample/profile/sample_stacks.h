@@ -2,8 +2,8 @@
 
 #include <libdump/profile/native_filter.h>
 #include <libdump/profile/samples.h>
-#include <libsample/native/native_frames.h>
 #include <libsample/profile/node_threads.h>
+#include <libvm/target/unwind/native_frames.h>
 
 #include <chrono>
 #include <string>
@@ -20,8 +20,8 @@ class SampleStacks {
                                      NodeThreads& threads, std::size_t frames);
 
     /// Functions and fragments of shared code whose names a filter accepts, at most `most`. See
-    /// NativeFrames::functions().
-    std::vector<NamedFunction> functions(const NativeFilter& wanted, std::size_t most);
+    /// target::NativeFrames::functions().
+    std::vector<target::NamedFunction> functions(const NativeFilter& wanted, std::size_t most);
 
     /// What a sample shows; to be called soon after it was taken. Only an error that
     /// ends the whole observation is one.
@@ -46,7 +46,7 @@ class SampleStacks {
     };
 
     SampleStacks(ObservedNode& node, ProcessStacks& stacks, NodeThreads& threads,
-                 NativeFrames native, std::size_t frames)
+                 target::NativeFrames native, std::size_t frames)
         : node_(&node),
           stacks_(&stacks),
           threads_(&threads),
@@ -56,10 +56,10 @@ class SampleStacks {
     Result<SampleStack> erlang(const Sample& sample);
     Result<SampleStack> native(const Sample& sample, const SchedulerPlace& scheduler);
     Result<SampleStack> dirty(const Sample& sample, const SchedulerPlace& scheduler);
-    NativeStack unwind(const Sample& sample, SampleStack& into);
+    target::NativeStack unwind(const Sample& sample, SampleStack& into);
     std::optional<Call> call_of(const Sample& sample, Address slot);
     Result<void> callers_after(const Call& call, Address slot, Address process,
-                               const std::optional<JitCaller>& caller, SampleStack& into);
+                               const std::optional<target::JitCaller>& caller, SampleStack& into);
     bool still_in(const Call& call, Address slot);
     Result<std::optional<ProcessIdentity>> identity(Address process);
     std::string function_at(Address place);
@@ -69,7 +69,7 @@ class SampleStacks {
     ObservedNode* node_;
     ProcessStacks* stacks_;
     NodeThreads* threads_;
-    NativeFrames native_;
+    target::NativeFrames native_;
     std::size_t most_;
     std::unordered_map<Address, ProcessIdentity> known_;  // by the address of the structure
     std::vector<std::uint64_t> words_;

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <sys/syscall.h>
+#include <utility>
 
 namespace beamdump::beam {
 namespace {
@@ -50,9 +52,14 @@ std::int32_t relative(std::span<const std::byte> code, std::size_t at) {
     return value;
 }
 
+bool same_place(const YieldState::State& one, const YieldState::State& other) {
+    return one.instruction == other.instruction && one.stack_top == other.stack_top &&
+           one.heap_top == other.heap_top && one.reductions_left == other.reductions_left;
+}
+
 }  // namespace
 
-NativeCalls::NativeCalls(Vm& vm, AtomWords atoms, LayoutNames& names)
+NativeCalls::NativeCalls(Vm& vm, AtomWords atoms, InnermostFrames frames, LayoutNames& names)
     : vm_(&vm),
       atoms_(atoms),
       mfa_(names),
@@ -64,7 +71,8 @@ NativeCalls::NativeCalls(Vm& vm, AtomWords atoms, LayoutNames& names)
       fcalls_(names.field(runtime::Process::fcalls)),
       export_mfa_(ExportFields(names).mfa),
       // An inferred layout may lack it.
-      current_process_(names.field_if_any(runtime::ErtsSchedulerData::current_process)) {}
+      current_process_(names.field_if_any(runtime::ErtsSchedulerData::current_process)),
+      frames_(std::move(frames)) {}
 
 Result<NativeCalls> NativeCalls::open(Vm& vm, std::span<const JitRange> fragments) {
     static constexpr std::array kFragments = {
@@ -74,7 +82,8 @@ Result<NativeCalls> NativeCalls::open(Vm& vm, std::span<const JitRange> fragment
         std::pair{"global::garbage_collect", Kind::kCollection}};
     ASSIGN_OR_RETURN(auto atoms, AtomWords::resolve(vm.layout()));
     LayoutNames names(vm.layout());
-    NativeCalls calls(vm, atoms, names);
+    ASSIGN_OR_RETURN(auto frames, InnermostFrames::open(vm, fragments));
+    NativeCalls calls(vm, atoms, std::move(frames), names);
     const auto stride = names.has_structure(runtime::ErtsAlignedSchedulerData::kName)
                             ? names.bytes(runtime::ErtsAlignedSchedulerData::kName)
                             : 0;
@@ -100,6 +109,19 @@ Result<NativeCalls> NativeCalls::open(Vm& vm, std::span<const JitRange> fragment
         }
     }
     return calls;
+}
+
+void NativeCalls::prepare() {
+    if (fragments_.empty() || schedulers_.empty()) {
+        return;
+    }
+    // Without either, processes are not known where it is needed.
+    (void)frames_.read_modules().has_value();
+    if (!std::exchange(prepared_, true)) {
+        if (auto opened = target::NativeFrames::open(vm_->target())) {
+            native_frames_ = std::move(*opened);
+        }
+    }
 }
 
 /// What the code of a fragment says of its call; nothing if it is not as expected.
@@ -280,7 +302,7 @@ std::optional<NativeCalls::Standing> NativeCalls::call_in_middle(
     const target::ThreadRegisters& thread, Address scheduler) const {
     const auto found = std::ranges::find(schedulers_, scheduler, &Scheduler::data);
     const auto call = found == schedulers_.end() ? std::nullopt : call_of(thread, *found);
-    return call && call->kind != Kind::kCollection
+    return call && call->kind != Kind::kCollection && call->kind != Kind::kOther
                ? std::optional(Standing{call->process, call->state, call->kind == Kind::kNif})
                : std::nullopt;
 }
@@ -296,7 +318,10 @@ std::optional<NativeCalls::Call> NativeCalls::call_of(const target::ThreadRegist
                               ? std::ranges::find(fragments_, *returns_to, &Fragment::returns_to)
                               : fragments_.end();
     const auto process = memory.word(scheduler.data + current_process_->offset);
-    if (fragment == fragments_.end() || !process || *process == 0 || *process % kWord != 0) {
+    const bool is_other =
+        returns_to && fragment == fragments_.end() && frames_.in_code(*returns_to);
+    if ((fragment == fragments_.end() && !is_other) || !process || *process == 0 ||
+        *process % kWord != 0) {
         return std::nullopt;
     }
     const auto read = OwnedStruct::read(
@@ -306,6 +331,9 @@ std::optional<NativeCalls::Call> NativeCalls::call_of(const target::ThreadRegist
         return std::nullopt;
     }
     const auto view = read->view();
+    if (is_other) {
+        return Call{Kind::kOther, *process, *returns_to, {.heap_top = view.get(htop_)}};
+    }
     Call call{fragment->kind,
               *process,
               *returns_to,
@@ -334,28 +362,157 @@ bool NativeCalls::stays_in_call(const target::ThreadRegisters& thread) {
         seen_.erase(thread.thread);
         return false;
     }
-    auto [seen, is_new] = seen_.try_emplace(thread.thread, *call, thread);
+    auto [seen, is_new] =
+        seen_.try_emplace(thread.thread, Seen{.call = *call, .registers = thread});
+    bool ran = false;
     if (!is_new && !same(seen->second.call, *call)) {
-        seen->second = {*call, thread};
+        seen->second = {.call = *call, .registers = thread};
     } else if (seen->second.registers.rip != thread.rip ||
                seen->second.registers.general != thread.general) {
         seen->second.call = *call;
         seen->second.registers = thread;
         ++seen->second.runs;
+        ran = true;
+    }
+    if (call->kind == Kind::kOther) {
+        if (ran) {
+            seen->second.stays = stays_in_other(seen->second, thread, *call);
+        }
+        return seen->second.stays;
     }
     return seen->second.runs >= kRunsToStay;
 }
 
+/// Whether it is the call of the look before: of a loop that makes the same call each has fewer
+/// reductions left, and the registers that tell them are known once native code is unwound.
+bool NativeCalls::stays_in_other(Seen& seen, const target::ThreadRegisters& thread,
+                                 const Call& call) {
+    const auto before = std::exchange(seen.unwound, unwound(thread, call));
+    return before && seen.unwound && same_place(*before, *seen.unwound);
+}
+
+/// Whether code goes on, where a call returns to, with the tops of stack and heap from registers,
+/// so that the call has neither moved nor made terms: `mov rsp, rbp`, and no `mov r15, [r13 +
+/// htop]` (emit_leave_runtime<>(), jit/x86/beam_asm.hpp, OTP 25 to 29).
+bool NativeCalls::keeps_tops_in_registers(Address returns_to) const {
+    constexpr std::size_t kBehindCall = 16;
+    static constexpr std::array kFromRegister = {std::byte{0x48}, std::byte{0x89}, std::byte{0xec}};
+    const std::array heap_top = {std::byte{0x4d}, std::byte{0x8b}, std::byte{0x7d},
+                                 static_cast<std::byte>(htop_.offset)};
+    std::array<std::byte, kBehindCall> code{};
+    return htop_.offset < 0x80 && vm_->target().memory().read(returns_to, code) &&
+           find(std::span(code).first(kFromRegister.size()), kFromRegister) &&
+           !find(code, heap_top);
+}
+
+/// The state of a process in the middle of a function whose frame tells where it is.
+std::optional<YieldState::State> NativeCalls::in_function(Address place, Address stack_top,
+                                                          bool native, Address heap_top,
+                                                          std::uint64_t reductions_left) {
+    const auto frame = frames_.find(place, stack_top, native);
+    if (!frame) {
+        return std::nullopt;
+    }
+    return YieldState::State{.instruction = frame->place,
+                             .heap_top = heap_top,
+                             .stack_top = frame->stack_top,
+                             .reductions_left = static_cast<std::int32_t>(reductions_left),
+                             .in_function = true,
+                             .without_frame = frame->left_out};
+}
+
+/// Of a process in native code that was called with the tops of its stack and heap in registers.
+std::optional<YieldState::State> NativeCalls::unwound(const target::ThreadRegisters& thread,
+                                                      const Call& call) {
+    const auto* scheduler = scheduler_of(thread);
+    if (scheduler == nullptr || !native_frames_ || !keeps_tops_in_registers(call.returns_to)) {
+        return std::nullopt;
+    }
+    std::vector<std::byte> bytes(scheduler->registers - thread.rsp);
+    if (!vm_->target().memory().read(thread.rsp, bytes)) {
+        return std::nullopt;
+    }
+    const auto found = native_frames_->unwind(target::stack_of(thread, bytes),
+                                              [this](Address at) { return frames_.in_code(at); });
+    const auto& caller = found.caller;
+    if (!caller || caller->returns_to != call.returns_to || caller->process != call.process ||
+        caller->heap_top == 0 || !caller->reductions_left) {
+        return std::nullopt;
+    }
+    return in_function(caller->returns_to, caller->saved_stack, true, caller->heap_top,
+                       *caller->reductions_left);
+}
+
+/// Of a thread whose registers are those of compiled code.
+std::optional<std::pair<Address, YieldState::State>> NativeCalls::in_compiled_code(
+    const target::ThreadRegisters& thread) {
+    if (fragments_.empty()) {
+        return std::nullopt;
+    }
+    const auto scheduler = std::ranges::find_if(schedulers_, [&](const Scheduler& one) {
+        return one.registers + fragments_.front().arguments == thread.rbx;
+    });
+    if (thread.in_system_call || scheduler == schedulers_.end() || !frames_.in_code(thread.rip)) {
+        return std::nullopt;
+    }
+    const auto process = vm_->target().memory().word(scheduler->data + current_process_->offset);
+    if (!process || *process != thread.r13) {
+        return std::nullopt;
+    }
+    auto state = in_function(thread.rip, thread.rsp, false, thread.r15, thread.r14);
+    if (state) {
+        state->on_its_way = true;
+    }
+    return state ? std::optional(std::pair(*process, *state)) : std::nullopt;
+}
+
+/// Whether a thread is in a system call in which a BIF or NIF changes nothing of its process: any
+/// of a NIF, which has no access to it, and of a BIF one that waits for the outside. Others wait
+/// for locks or map memory, in the midst of changes. The C library has the number in the
+/// instruction before (`mov eax, N; syscall`).
+bool NativeCalls::waits_outside(const target::ThreadRegisters& thread, Kind kind) const {
+    static constexpr std::array<std::uint32_t, 28> kWaiting = {
+        SYS_read,      SYS_write,           SYS_readv,      SYS_writev,
+        SYS_pread64,   SYS_pwrite64,        SYS_preadv,     SYS_pwritev,
+        SYS_poll,      SYS_ppoll,           SYS_select,     SYS_pselect6,
+        SYS_nanosleep, SYS_clock_nanosleep, SYS_sendto,     SYS_recvfrom,
+        SYS_sendmsg,   SYS_recvmsg,         SYS_connect,    SYS_accept,
+        SYS_accept4,   SYS_fsync,           SYS_fdatasync,  SYS_open,
+        SYS_openat,    SYS_wait4,           SYS_epoll_wait, SYS_flock};
+    if (!thread.in_system_call || kind == Kind::kOther || kind == Kind::kCollection) {
+        return false;
+    }
+    constexpr std::size_t kNumberBytes = 4;
+    constexpr std::byte kMovEax{0xb8};
+    static constexpr std::array kSystemCall = {std::byte{0x0f}, std::byte{0x05}};
+    std::array<std::byte, 1 + kNumberBytes + kSystemCall.size()> code{};
+    if (kind == Kind::kNif) {
+        return true;
+    }
+    return thread.rip >= code.size() &&
+           vm_->target().memory().read(thread.rip - code.size(), code) && code.front() == kMovEax &&
+           std::ranges::equal(std::span(code).last(kSystemCall.size()), kSystemCall) &&
+           std::ranges::find(kWaiting, static_cast<std::uint32_t>(relative(code, 1))) !=
+               kWaiting.end();
+}
+
 std::vector<std::pair<Address, YieldState::State>> NativeCalls::states(
-    std::span<const target::ThreadRegisters> threads) const {
+    std::span<const target::ThreadRegisters> threads) {
     std::vector<std::pair<Address, YieldState::State>> found;
     for (const auto& thread : threads) {
         const auto call = call_of(thread);
         const auto seen = seen_.find(thread.thread);
-        const bool stays = call && seen != seen_.end() && seen->second.runs >= kRunsToStay &&
-                           same(*call, seen->second.call);
-        if (stays || (call && thread.in_system_call && call->kind == Kind::kNif)) {
+        const bool again = call && seen != seen_.end() && same(*call, seen->second.call);
+        const bool stays = again && seen->second.runs >= kRunsToStay;
+        if (call && call->kind == Kind::kOther) {
+            const auto state = again && seen->second.stays ? unwound(thread, *call) : std::nullopt;
+            if (state && same_place(*state, *seen->second.unwound)) {
+                found.emplace_back(call->process, *state);
+            }
+        } else if (stays || (call && waits_outside(thread, call->kind))) {
             found.emplace_back(call->process, call->state);
+        } else if (const auto compiled = in_compiled_code(thread)) {
+            found.push_back(*compiled);
         }
     }
     return found;

@@ -2,8 +2,10 @@
 
 #include <libvm/beam/layout/struct_view.h>
 #include <libvm/beam/layout/structs.h>
+#include <libvm/beam/native/innermost_frames.h>
 #include <libvm/beam/processes/yield_state.h>
 #include <libvm/beam/search/jit_list.h>
+#include <libvm/target/unwind/native_frames.h>
 
 #include <map>
 #include <optional>
@@ -13,26 +15,37 @@
 
 namespace beamdump::beam {
 
-/// Processes that run in native code which compiled code called by one of the fragments that save
-/// the process's stack and heap top before (jit/x86/instr_bif.cpp, beam_asm_global.cpp; OTP 25 to
-/// 29): a BIF, a NIF, or the beginning of a collection. All frames are complete there and the
-/// arguments are known; what the call has made so far is referred to by nothing but its own C
-/// stack. So the process is as it was right before the call. Memory stands still.
+/// Processes that run elsewhere than at a yield point, in memory that stands still.
+///
+/// In native code that compiled code called by one of the fragments that save the process's stack
+/// and heap top before (jit/x86/instr_bif.cpp, beam_asm_global.cpp; OTP 25 to 29): a BIF, a NIF, or
+/// the beginning of a collection. All frames are complete there and the arguments are known; what
+/// the call has made so far is referred to by nothing but its own C stack. So the process is as it
+/// was right before the call.
+///
+/// In native code that was called without that, which only reads terms (a comparison, a look-up in
+/// a map; emit_enter_runtime<>(), jit/x86/beam_asm.hpp): the tops are in registers that native code
+/// has saved, and are found by unwinding it. In compiled code they are in its registers. The frame
+/// of the innermost function counts if its code tells that all of it was written.
 class NativeCalls {
   public:
     /// `fragments`: the JIT's own code; without those of the calls (the interpreter, frame
     /// pointers) or where the layout has no schedulers, no call is known.
     static Result<NativeCalls> open(Vm& vm, std::span<const JitRange> fragments);
 
+    /// Before a stop: opens what is read of files, and reads which modules are loaded. What fails
+    /// is not known in the stop.
+    void prepare();
+
     /// Whether a stopped thread stays in such a call: it has run on several times meanwhile, so
     /// that it is not in one of the few instructions in which the call begins, ends, or changes
     /// the process.
     bool stays_in_call(const target::ThreadRegisters& thread);
 
-    /// The states of the processes whose thread stays in such a call, or waits in a system call of
-    /// a NIF, which changes nothing of its process.
-    [[nodiscard]] std::vector<std::pair<Address, YieldState::State>> states(
-        std::span<const target::ThreadRegisters> threads) const;
+    /// The states of the processes whose thread stays in such a call, waits in it for something
+    /// outside of the node, or is in compiled code.
+    std::vector<std::pair<Address, YieldState::State>> states(
+        std::span<const target::ThreadRegisters> threads);
 
     /// A call by which a process is in native code.
     struct Standing {
@@ -50,7 +63,7 @@ class NativeCalls {
     void forget() { seen_.clear(); }
 
   private:
-    enum class Kind : std::uint8_t { kLightBif, kBif, kNif, kCollection };
+    enum class Kind : std::uint8_t { kLightBif, kBif, kNif, kCollection, kOther };
     struct Fragment {
         Kind kind = Kind::kBif;
         Address returns_to = 0;  ///< of the call into native code
@@ -73,14 +86,27 @@ class NativeCalls {
         Call call;
         target::ThreadRegisters registers;  ///< when the thread was last elsewhere
         int runs = 0;                       ///< of the thread since
+        // Of Kind::kOther: the state when the thread was last elsewhere, and whether it was the
+        // one before, too.
+        std::optional<YieldState::State> unwound{};
+        bool stays = false;
     };
 
-    NativeCalls(Vm& vm, AtomWords atoms, LayoutNames& names);
+    NativeCalls(Vm& vm, AtomWords atoms, InnermostFrames frames, LayoutNames& names);
     [[nodiscard]] std::optional<Fragment> fragment(const JitRange& range, Kind kind) const;
     [[nodiscard]] static bool same(const Call& one, const Call& other);
+    bool stays_in_other(Seen& seen, const target::ThreadRegisters& thread, const Call& call);
     [[nodiscard]] std::optional<Call> call_of(const target::ThreadRegisters& thread) const;
     [[nodiscard]] std::optional<Call> call_of(const target::ThreadRegisters& thread,
                                               const Scheduler& scheduler) const;
+    std::optional<YieldState::State> unwound(const target::ThreadRegisters& thread,
+                                             const Call& call);
+    std::optional<std::pair<Address, YieldState::State>> in_compiled_code(
+        const target::ThreadRegisters& thread);
+    std::optional<YieldState::State> in_function(Address place, Address stack_top, bool native,
+                                                 Address heap_top, std::uint64_t reductions_left);
+    [[nodiscard]] bool waits_outside(const target::ThreadRegisters& thread, Kind kind) const;
+    [[nodiscard]] bool keeps_tops_in_registers(Address returns_to) const;
     [[nodiscard]] bool is_native(Address instruction) const;
     [[nodiscard]] const Scheduler* scheduler_of(const target::ThreadRegisters& thread) const;
     [[nodiscard]] std::optional<std::uint64_t> arity_of(Address mfa) const;
@@ -95,6 +121,9 @@ class NativeCalls {
     std::optional<Field> current_process_;
     std::vector<Fragment> fragments_;
     std::vector<Scheduler> schedulers_;
+    InnermostFrames frames_;
+    std::optional<target::NativeFrames> native_frames_;
+    bool prepared_ = false;
     std::map<pid_t, Seen> seen_;
 };
 

@@ -33,7 +33,20 @@ class YieldState {
         Address stack_top = 0;
         Address arguments = 0;
         std::int64_t reductions_left = 0;
+        /// What the process runs is in the middle of a function: terms that only x registers have
+        /// are not known.
+        bool in_function = false;
+        /// Nor are those in the frame of that function, which is left out.
+        bool without_frame = false;
+        /// It runs compiled code, and may soon be at a yield point.
+        bool on_its_way = false;
     };
+
+    /// The state of the process at that address; null: it is not known.
+    [[nodiscard]] const State* of(Address process) const {
+        const auto found = known_.find(process);
+        return found == known_.end() ? nullptr : &found->second;
+    }
 
     /// Replaces the known states by those of `threads`.
     void record(std::span<const target::ThreadRegisters> threads, memory::MemorySource& memory);

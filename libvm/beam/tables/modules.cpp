@@ -193,7 +193,7 @@ Result<CodeMfa> ModuleReader::mfa_at(Address address) {
                                 "{}",
                                 address, view.get(mfa_.module), view.get(mfa_.function), arity));
     }
-    return CodeMfa{*module, *function, static_cast<std::uint32_t>(arity), 0};
+    return CodeMfa{*module, *function, static_cast<std::uint32_t>(arity)};
 }
 
 Result<std::uint32_t> ModuleReader::function_count(const ModuleCode& code) {
@@ -439,14 +439,13 @@ Result<std::optional<CodeMfa>> ModuleReader::function_at(const ModuleCode& code,
     if (pc < start) {
         return std::nullopt;
     }
-    if (low + 1 == count) {
-        ASSIGN_OR_RETURN(const auto end, functions_end(code));
-        if (pc >= end) {
-            return std::nullopt;
-        }
+    ASSIGN_OR_RETURN(const auto end, low + 1 == count ? functions_end(code) : start_of(low + 1));
+    if (pc >= end) {
+        return std::nullopt;
     }
     ASSIGN_OR_RETURN(auto mfa, mfa_at(start + info_mfa_.offset));
     mfa.start = start;
+    mfa.end = end;
     return mfa;
 }
 

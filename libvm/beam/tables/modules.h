@@ -40,6 +40,7 @@ struct CodeMfa {
     std::uint32_t function_atom = 0;
     std::uint32_t arity = 0;
     Address start = 0;  ///< of the function's code, its ErtsCodeInfo; 0: found otherwise
+    Address end = 0;    ///< where the next function, or what follows the last one, begins
 };
 
 /// Reads one module's header, functions and line table (beam_code.h).

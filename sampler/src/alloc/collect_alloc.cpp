@@ -3,6 +3,7 @@
 #include "alloc/collection_events.h"
 
 #include <libdump/base/return_if_error.h>
+#include <libsample/native/thread_image.h>
 #include <libsample/profile/node_events.h>
 #include <libsample/profile/sample_stacks.h>
 #include <libvm/target/process/clock.h>

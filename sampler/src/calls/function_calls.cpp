@@ -300,9 +300,9 @@ Result<FunctionCallsReport> collect_function_calls(ObservedNode& node,
     ASSIGN_OR_RETURN(auto functions, find_all(node, options.functions, report));
     ASSIGN_OR_RETURN(auto stacks, ProcessStacks::open(node, 1));
     ASSIGN_OR_RETURN(auto threads, NodeThreads::open(node, stacks));
-    std::vector<NamedFunction> entries;
+    std::vector<target::NamedFunction> entries;
     std::ranges::transform(functions, std::back_inserter(entries), [](const auto& function) {
-        return NamedFunction{function.name, function.entry};
+        return target::NamedFunction{function.name, function.entry};
     });
     ASSIGN_OR_RETURN(const auto cost, breakpoint_cost());
     ASSIGN_OR_RETURN(auto windows, CallWindows::open(report.pid, entries,

@@ -3,10 +3,11 @@
 #include "stacks/running.h"
 
 #include <libdump/base/return_if_error.h>
-#include <libsample/native/native_frames.h>
+#include <libdump/profile/samples.h>
 #include <libvm/beam/tables/id_table.h>
 #include <libvm/target/process/clock.h>
 #include <libvm/target/stop/timed_stop.h>
+#include <libvm/target/unwind/native_frames.h>
 
 #include <fmt/format.h>
 
@@ -17,11 +18,11 @@
 namespace beamdump::sampler {
 namespace {
 
-void name_frames(ObservedNode& node, ProcessStacks& stacks, NativeFrames& native, Address structure,
-                 SchedulerStack& scheduler) {
+void name_frames(ObservedNode& node, ProcessStacks& stacks, target::NativeFrames& native,
+                 Address structure, SchedulerStack& scheduler) {
     const auto sample = scheduler.image->sample();
     const auto found =
-        native.unwind(sample, [&node](Address address) { return node.in_code(address); });
+        native.unwind(stack_of(sample), [&node](Address address) { return node.in_code(address); });
     const bool normal = scheduler.kind == records::SCHEDULER_KIND_NORMAL;
     if (normal && found.leads_to && found.leads_to != stacks.native_return(structure, sample)) {
         return;
@@ -30,7 +31,8 @@ void name_frames(ObservedNode& node, ProcessStacks& stacks, NativeFrames& native
         scheduler.native_frames.emplace_back(kInKernel);
     }
     for (const auto place : found.places) {
-        scheduler.native_frames.push_back(native.name_at(place));
+        scheduler.native_frames.push_back(
+            native.name_at(place).value_or(std::string(kOutsideFiles)));
     }
     scheduler.more_native = !found.whole || (normal && !found.leads_to);
 }
@@ -47,7 +49,7 @@ void name_native_frames(ObservedNode& node, ProcessStacks& stacks,
     if (std::ranges::none_of(schedulers, has_image)) {
         return;
     }
-    auto native = NativeFrames::open(node.vm().target());
+    auto native = target::NativeFrames::open(node.vm().target());
     if (!native) {
         report.remarks.push_back(
             fmt::format("native frames are not shown: {}", native.error().message));

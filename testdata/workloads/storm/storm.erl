@@ -14,9 +14,11 @@
 -import(storm_items, [item/2, element/1]).
 
 -define(NIF_MILLISECONDS, 300).
+-define(BIF_MILLISECONDS, 300).
 -define(RENEWED, 1000).
 -define(APPENDED, 16).
 -define(HASHED, 5_000_000).
+-define(LONG_BODIES, 20_000).
 
 start(_Scale) ->
     Owner = self(),
@@ -144,6 +146,15 @@ kind(compare, Items, Rounds, Owner) ->
     State = list_of(Items),
     ready(Owner),
     compare(State, list_of(Items), Rounds);
+kind(cons, Items, Rounds, Owner) ->
+    State = list_of(Items),
+    ready(Owner),
+    cons(State, Rounds);
+kind(waiting_bif, Items, Rounds, Owner) ->
+    State = list_of(Items),
+    erts_debug:set_internal_state(available_internal_state, true),
+    ready(Owner),
+    waiting_bif(State, Rounds);
 kind(tuple, Items, Rounds, Owner) ->
     State = list_of(Items),
     ready(Owner),
@@ -291,6 +302,28 @@ compare(List, Other, Rounds) ->
     ?MODULE:keep(List =:= Other),
     round_done(Rounds),
     compare(Other, List, Rounds).
+
+%% Compiled code that is seldom where it may yield: the body of the loop makes terms and calls nothing.
+cons(State, Rounds) ->
+    long_body(?LONG_BODIES, 0),
+    ?MODULE:keep(State),
+    round_done(Rounds),
+    cons(State, Rounds).
+
+-define(FOUR(N), {N, 1}, {N, 2}, {N, 3}, {N, 4}).
+-define(SIXTEEN(N), [?FOUR(N), ?FOUR({N}), ?FOUR([N]), ?FOUR({N, N})]).
+-define(BODY(N), [?SIXTEEN(N), ?SIXTEEN({a, N}), ?SIXTEEN({b, N}), ?SIXTEEN({c, N}), ?SIXTEEN({d, N}),
+                  ?SIXTEEN({e, N}), ?SIXTEEN({f, N}), ?SIXTEEN({g, N}), ?SIXTEEN({h, N})]).
+
+long_body(0, Made) -> Made;
+long_body(N, _) -> long_body(N - 1, [?BODY(N), ?BODY({i, N}), ?BODY({j, N}), ?BODY({k, N})]).
+
+%% A BIF that waits in a system call.
+waiting_bif(State, Rounds) ->
+    erts_debug:set_internal_state(sleep, ?BIF_MILLISECONDS),
+    ?MODULE:keep(State),
+    round_done(Rounds),
+    waiting_bif([Item || Item <- State], Rounds).
 
 %% BIFs that never yield and make terms of megabytes.
 convert(List, Rounds) ->

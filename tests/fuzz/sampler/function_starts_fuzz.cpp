@@ -1,6 +1,6 @@
 // Reads arbitrary bytes as the table of an .eh_frame_hdr: what is found is one of its entries.
 
-#include <libsample/native/function_starts.h>
+#include <libvm/target/unwind/function_starts.h>
 
 #include <cstdint>
 #include <cstring>
@@ -14,7 +14,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     std::memcpy(&address, data, sizeof(address));
     const auto header = std::as_bytes(std::span(data, size)).subspan(sizeof(address));
     constexpr std::uint64_t kHeader = 0x100000000;
-    const auto begin = beamdump::sampler::function_start(header, kHeader, address);
+    const auto begin = beamdump::target::function_start(header, kHeader, address);
     // Entries are at most 2 GiB away.
     constexpr std::uint64_t kFar = 0x80000000;
     if (begin && (*begin < kHeader - kFar || *begin > kHeader + kFar || *begin > address)) {

@@ -1,6 +1,6 @@
 """No healthy node is refused: a node whose tables change as fast as it can (churn.erl), one kind of
 change at a time, is captured in each mode and sampled. Each ends well and can be read, and none reads
-more than a few times what the node has resident.
+more than a few times what the node has resident, or than what it has of processes and tables asks for.
 
 BEAMDUMP_CHURNS is how many captures of each kind in each mode (soak: 100). Without it there is one of
 each kind, of the modes in turn; those whose refusals were seen are captured in three."""
@@ -23,12 +23,16 @@ COUNT_ONLY = "BEAMDUMP_CHURN_COUNT" in os.environ
 MODES = ("live", "auto", "snapshot", "freeze")
 # Persistent terms, code and relations are read with a protocol of their own.
 KNOWN = ("monitors", "code", "persistent")
+# What is born and dies while it is read: each capture could go on for ever.
+BORN = ("processes", "ets")
 SAMPLES = {"stacks": ("--all",), "top": ("--json", "--interval", "200ms", "--once"),
            "profile": ("--duration", "300ms", "--format", "folded")}
 DONE, INCOMPLETE = 0, 3
 # All that is resident is read at most so many times, and besides so many bytes of tables.
 MOST_TIMES_RESIDENT = 4
 TABLE_BYTES = 256 << 20
+# System calls that read: so many times those of the node at rest, and for each process and table.
+MOST_TIMES_REST, READS_EACH = 4, 30
 
 
 def start():
@@ -54,19 +58,24 @@ class Churn(unittest.TestCase):
         cls.node, cls.start_far = start()
         cls.addClassCleanup(cls.node.stop)
         cls.scratch = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
+        at_rest = cls.scratch / "rest.beamdump"
+        tools.capture(cls.node, at_rest, "--mode", "live")
+        cls.reads_at_rest = tools.analyze_json("summary", at_rest)["capture"]["reads"]
 
     def captures(self, kind):
         """The modes of the captures to make."""
         if CHURNS:
             return MODES * CHURNS
         first = sum(map(ord, kind)) % len(MODES)
+        if kind in BORN:
+            return MODES
         return MODES[1:] if kind in KNOWN else (MODES[first],)
 
     def check(self, kind):
         if KINDS and kind not in KINDS.split(","):
             self.skipTest(f"{kind} is not among the kinds")
         self.assertEqual(self.node.ask(f"churn {kind}"), "churning")
-        refused, made, most = [], 0, 0
+        refused, made, most, most_reads = [], 0, 0, 0
         for mode in self.captures(kind):
             made += 1
             dump = self.scratch / "churned.beamdump"
@@ -78,14 +87,16 @@ class Churn(unittest.TestCase):
             if ended.status not in (DONE, INCOMPLETE):
                 refused.append(f"{mode} ({ended.status}): {ended.diagnostics.strip()}")
                 continue
-            most = max(most, self.check_dump(dump))
+            read, reads = self.check_dump(dump)
+            most, most_reads = max(most, read), max(most_reads, reads)
         for command, options in SAMPLES.items():
             for _ in range(max(1, CHURNS)):
                 made += 1
                 ended = tools.run_measured([SAMPLE, command, *options, self.node.pid])
                 if ended.status not in (DONE, INCOMPLETE):
                     refused.append(f"{command} ({ended.status}): {ended.diagnostics.strip()}")
-        print(f"{kind}: {len(refused)} of {made} refused; at most {most / 1e6:.0f} MB read", flush=True)
+        print(f"{kind}: {len(refused)} of {made} refused; at most {most / 1e6:.0f} MB read, by {most_reads} "
+              f"calls ({self.reads_at_rest} at rest)", flush=True)
         if COUNT_ONLY:
             for line in sorted(set(refused)):
                 print("   ", line, flush=True)
@@ -96,7 +107,7 @@ class Churn(unittest.TestCase):
 
     def check_dump(self, dump):
         """It can be read, has what nodes have, and was made with bounded reading. Gives the bytes
-        read."""
+        and the system calls of that."""
         summary = tools.analyze_json("summary", dump)
         processes = tools.analyze_json("processes", dump, "--limit", "0")["processes"]
         self.assertTrue(any(process.get("registered_name") == "init" for process in processes))
@@ -104,7 +115,10 @@ class Churn(unittest.TestCase):
         read = summary["capture"]["bytes_read"]
         resident = self.node.status_field("VmRSS") << 10
         self.assertLess(read, MOST_TIMES_RESIDENT * resident + TABLE_BYTES)
-        return read
+        reads = summary["capture"]["reads"]
+        things = len(processes) + len(tools.analyze_json("ets", dump, "--limit", "0")["tables"])
+        self.assertLess(reads, MOST_TIMES_REST * self.reads_at_rest + READS_EACH * things)
+        return read, reads
 
     def test_monitors(self):
         self.check("monitors")

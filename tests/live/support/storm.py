@@ -16,7 +16,7 @@ from support.paths import PROGRAMS
 ITEM_BYTES = {
     "waiting": 314, "map": 600, "list": 1430, "append": 410, "recursion": 1310, "mailbox": 1180,
     "concat": 120, "reverse": 135, "binary_to_term": 290, "tab2list": 1090, "hibernate": 190,
-    "dirty_nif": 280, "nif": 280, "compare": 560, "tuple": 300, "md5": 280,
+    "dirty_nif": 280, "nif": 280, "waiting_bif": 280, "compare": 560, "cons": 280, "tuple": 300, "md5": 280,
 }
 # Of those at work.
 KINDS = tuple(kind for kind in ITEM_BYTES if kind != "waiting")

@@ -1,4 +1,4 @@
-#include <libsample/native/function_starts.h>
+#include <libvm/target/unwind/function_starts.h>
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <bit>
 #include <vector>
 
-namespace beamdump::sampler {
+namespace beamdump::target {
 namespace {
 
 constexpr memory::Address kHeader = 0x5000;
@@ -49,4 +49,4 @@ TEST(FunctionStart, OfTableThatIsCutShortOrOfAnotherForm) {
 }
 
 }  // namespace
-}  // namespace beamdump::sampler
+}  // namespace beamdump::target

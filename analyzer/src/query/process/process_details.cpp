@@ -8,6 +8,7 @@
 #include "query/process/process_names.h"
 
 #include <libdump/base/return_if_error.h>
+#include <libdump/format/left_out.h>
 #include <libdump/format/process_name.h>
 #include <libdump/model/dump_form.h>
 #include <libdump/model/messages.h>
@@ -136,12 +137,20 @@ FactGroup state(Dump& dump, const ProcessRun& run, TermPrinter& printer) {
     if (process.has_sequential_trace_token_word() && !run.is_void()) {
         trace_token = term_text(printer, process.sequential_trace_token_word(), kLongestToken).text;
     }
+    std::optional<std::string> left_out;
+    if (const auto& detail = run.end.detail(); !run.is_void()) {
+        const auto at = detail.find(format::kLeftOut);
+        if (at != std::string::npos) {
+            left_out = detail.substr(at + format::kLeftOut.size());
+        }
+    }
     return Group("state")
         .text("status", known(process.has_status(), process.status()))
         .text("current_function", mfa_text(dump, process.current_function()))
         .text("current_location", location_text(dump, process))
         .address("instruction_address", process.instruction_address())
         .text("priority", known(process.has_priority(), process.priority()))
+        .text("left_out", left_out)
         .number("reductions", process.has_reductions(), process.reductions())
         .flag("trap_exit", process.has_trap_exit(), process.trap_exit())
         .flag("sensitive", process.has_sensitive(), process.sensitive())

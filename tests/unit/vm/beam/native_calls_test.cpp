@@ -173,7 +173,26 @@ TEST_P(NativeCallsTest, ANifHasTheArgumentsOfItsFunction) {
     expect(states[0].second, mfa, kArity, mfa + 24, process().structure().get("stop"));
 }
 
-TEST_P(NativeCallsTest, AThreadThatWaitsIsKnownInANifOnly) {
+TEST_P(NativeCallsTest, ABifThatWaitsForTheOutsideIsKnown) {
+    call_light_bif(node.code.functions.front());
+    auto waiting = thread(0);
+    waiting.in_system_call = true;
+    waiting.rip = callee + 128;
+    const auto known_in = [&](int number) {
+        put(callee + 121, {0xb8, number, 0, 0, 0, 0x0f, 0x05});  // mov eax, N; syscall
+        const std::array threads = {waiting};
+        return NativeCalls::open(fresh(), fragments).value().states(threads).size();
+    };
+    EXPECT_EQ(known_in(1), 1U);                                     // write
+    EXPECT_EQ(known_in(35), 1U);                                    // nanosleep
+    EXPECT_EQ(known_in(9), 0U);                                     // mmap
+    EXPECT_EQ(known_in(202), 0U);                                   // futex
+    put(callee + 121, {0x48, 0x89, 0xf8, 0x90, 0x90, 0x0f, 0x05});  // the number is not told
+    const std::array threads = {waiting};
+    EXPECT_THAT(NativeCalls::open(fresh(), fragments).value().states(threads), IsEmpty());
+}
+
+TEST_P(NativeCallsTest, AThreadThatWaitsElsewhereIsKnownInANifOnly) {
     auto waiting = thread(0);
     waiting.in_system_call = true;
     const std::array threads = {waiting};
@@ -225,6 +244,100 @@ TEST_P(NativeCallsTest, OnlyACallThatLastsIsKnown) {
     EXPECT_THAT(calls.states(threads), IsEmpty());
 }
 
+/// A process in the code of a function that takes a frame of two words.
+class InCompiledCode : public NativeCallsTest {
+  protected:
+    InCompiledCode() {
+        function = node.code.functions.front();
+        put(function, {0x48, 0x83, 0xec, 0x10,                   // sub rsp, 16
+                       0x48, 0x89, 0x3c, 0x24,                   // mov [rsp], rdi
+                       0x48, 0x89, 0x7c, 0x24, 0x08,             // mov [rsp + 8], rdi
+                       0x90, 0xe8, 0,    0,    0,    0, 0xc3});  // nop; call; ret
+        returns = pushed(node.code.functions.back() + 8);
+        pushed(node.vm.small(1));
+        top = pushed(node.vm.small(2));
+    }
+    /// Where the word is on the process's stack.
+    Address pushed(std::uint64_t word) {
+        process().push(word);
+        return process().structure().get("stop");
+    }
+    std::optional<YieldState::State> at(Address place, Address stack) {
+        auto calls = NativeCalls::open(fresh(), fragments).value();
+        calls.prepare();
+        const target::ThreadRegisters thread{.thread = kThread,
+                                             .rip = place,
+                                             .rsp = stack,
+                                             .rbx = registers + kArguments,
+                                             .r13 = process().address(),
+                                             .r14 = 55,
+                                             .r15 = process().structure().get("htop") + 16};
+        const std::array threads = {thread};
+        const auto states = calls.states(threads);
+        return states.empty() ? std::nullopt : std::optional(states.front().second);
+    }
+    Address function = 0, returns = 0, top = 0;
+};
+
+TEST_P(InCompiledCode, AFrameThatIsWrittenCounts) {
+    const auto state = at(function + 13, top);
+    ASSERT_TRUE(state);
+    EXPECT_EQ(state->instruction, function + 13);
+    EXPECT_EQ(state->stack_top, top);
+    EXPECT_EQ(state->heap_top, process().structure().get("htop") + 16);
+    EXPECT_EQ(state->reductions_left, 55);
+    EXPECT_EQ(state->arity, 0U);
+    EXPECT_TRUE(state->in_function);
+    EXPECT_FALSE(state->without_frame);
+}
+
+TEST_P(InCompiledCode, OneThatIsHalfMadeIsLeftOut) {
+    for (const auto place : {function + 4, function + 8}) {
+        const auto state = at(place, top);
+        ASSERT_TRUE(state);
+        EXPECT_EQ(state->stack_top, returns);
+        EXPECT_TRUE(state->without_frame);
+    }
+}
+
+TEST_P(InCompiledCode, BeforeTheFrameThereIsNone) {
+    const auto state = at(function, returns);
+    ASSERT_TRUE(state);
+    EXPECT_EQ(state->stack_top, returns);
+    EXPECT_FALSE(state->without_frame);
+}
+
+TEST_P(InCompiledCode, AStackThatContradictsTheCodeIsNotKnown) {
+    EXPECT_FALSE(at(function + 13, returns));  // no return address behind it
+    EXPECT_FALSE(at(function + 9, top));       // within an instruction
+    EXPECT_FALSE(at(function + 13, top + 4));
+    node.vm.memory.put(top, node.code.functions.back());
+    EXPECT_FALSE(at(function + 13, top));  // a word that is no term
+}
+
+TEST_P(InCompiledCode, AnotherSchedulersRegistersAreNotIts) {
+    node.vm.at("ErtsSchedulerData", node.vm.located()->tables().schedulers)
+        .set("current_process", process().address() + 64);
+    EXPECT_FALSE(at(function + 13, top));
+}
+
+TEST_P(InCompiledCode, AFragmentIsTheOneThatTheCodeCalls) {
+    // The call of the function leads to a fragment that has one word of its own.
+    const auto fragment = add("global::compare_shared", {0x48, 0x83, 0xec, 0x08, 0x90, 0xc3});
+    const auto behind = function + 19;
+    const auto distance = static_cast<std::int32_t>(fragment - behind);
+    node.vm.memory.put(function + 15, distance);
+    pushed(behind);
+    const auto stack = pushed(0);
+    const auto state = at(fragment + 4, stack);
+    ASSERT_TRUE(state);
+    EXPECT_EQ(state->instruction, behind);
+    EXPECT_EQ(state->stack_top, top);
+    // Or it was jumped to.
+    node.vm.memory.put(function + 15, distance + 1);
+    EXPECT_FALSE(at(fragment + 4, stack));
+}
+
 TEST_P(NativeCallsTest, ElsewhereNothingIsKnown) {
     call_light_bif(node.code.functions.front());
     auto calls = NativeCalls::open(fresh(), fragments).value();
@@ -245,6 +358,7 @@ TEST_P(NativeCallsTest, ElsewhereNothingIsKnown) {
 }
 
 BEAMDUMP_FOR_EACH_LAYOUT(NativeCallsTest);
+BEAMDUMP_FOR_EACH_LAYOUT(InCompiledCode);
 
 }  // namespace
 }  // namespace beamdump::beam

@@ -72,7 +72,12 @@ class AtRest {
             }
             const auto& slot = batch.slots()[index];
             Try request{slot, structure, session_.epoch_number()};
-            request.yielded = session_.stopper().yield_state().apply(slot.address, structure);
+            const auto& yield_state = session_.stopper().yield_state();
+            request.yielded = yield_state.apply(slot.address, structure);
+            if (const auto* state = yield_state.of(slot.address)) {
+                request.in_function = state->in_function;
+                request.without_frame = state->without_frame;
+            }
             request.contents = batch.contents(index);
             request.watch = watch_;
             request.standing = session_.options().redactor == nullptr;

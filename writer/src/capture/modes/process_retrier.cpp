@@ -19,6 +19,8 @@ namespace {
 /// thread waits for one, also within a small quota of processor time.
 constexpr std::int64_t kUnpausedNs = 300'000'000;
 constexpr std::chrono::milliseconds kBetweenLooksAtRuns{10};
+/// How many stops a process may be found on its way to a yield point, where more of it is known.
+constexpr int kStopsForAYieldPoint = 3;
 
 }  // namespace
 
@@ -116,8 +118,16 @@ Result<bool> ProcessRetrier::capture(Pending& pending,
     // Before registers complete the structure.
     note_run(pending);
     Try request{pending.slot, before_.structure, session_->epoch_number(), pending.tries};
-    request.yielded =
-        session_->stopper().yield_state().apply(pending.slot.address, before_.structure);
+    const auto& yield_state = session_->stopper().yield_state();
+    const auto* state = yield_state.of(pending.slot.address);
+    if (state != nullptr) {
+        request.in_function = state->in_function;
+        request.without_frame = state->without_frame;
+    }
+    const bool on_its_way = state != nullptr && state->on_its_way;
+    if (!on_its_way || ++pending.stops_on_its_way > kStopsForAYieldPoint) {
+        request.yielded = yield_state.apply(pending.slot.address, before_.structure);
+    }
     request.contents = contents;
     request.standing = standing && session_->options().redactor == nullptr;
     request.unclear = session_->stopper().collectors().unclear(pending.slot.address);

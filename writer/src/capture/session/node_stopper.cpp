@@ -35,6 +35,7 @@ NodeStopper::NodeStopper(Parts parts, beam::YieldState yield_state, beam::Native
 }
 
 target::Settling NodeStopper::settling(std::chrono::nanoseconds longest) {
+    native_calls_.prepare();
     return {[this](const target::ThreadRegisters& thread) {
                 return yield_state_.at_yield_point(thread, parts_.vm.target().memory()) ||
                        native_calls_.stays_in_call(thread);

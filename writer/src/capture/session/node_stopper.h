@@ -76,7 +76,8 @@ class NodeStopper {
                 beam::Collectors collectors);
 
     /// How to bring running processes to a yield point in a stop: schedulers are resumed briefly,
-    /// for at most `longest` in total; a millisecond is a dozen tries.
+    /// for at most `longest` in total; a millisecond is a dozen tries. To be called before each
+    /// stop: reads what its judgement needs.
     [[nodiscard]] target::Settling settling(
         std::chrono::nanoseconds longest = std::chrono::microseconds(1200));
 

@@ -1,6 +1,7 @@
 #include "capture/session/process_capture.h"
 
 #include <libdump/base/return_if_error.h>
+#include <libdump/format/left_out.h>
 #include <libdump/write/record_limits.h>
 
 #include <fmt/format.h>
@@ -19,6 +20,17 @@ constexpr std::uint64_t kMessagesBetweenWatches = 1024;
 bool is_about_the_process(const Error& error) {
     return error.code == ErrorCode::kImplausible || error.code == ErrorCode::kUnmapped ||
            error.code == ErrorCode::kChanged;
+}
+
+/// More about a process than a reason to be void.
+std::string detail_of(const Try& request, const beam::ProcessView& process) {
+    std::string detail(request.unpaused);
+    if (request.yielded && request.in_function &&
+        process.void_reason == records::VOID_REASON_NONE) {
+        detail += fmt::format("{}{}x registers{}", detail.empty() ? "" : format::kBetweenDetails,
+                              format::kLeftOut, request.without_frame ? ", frame" : "");
+    }
+    return detail;
 }
 
 /// Whether the reason of a request, that of the last try, tells more than what the process is doing
@@ -408,8 +420,8 @@ Result<void> ProcessCapture::finish(const Try& request, const beam::ProcessView&
     end.set_void_reason(process.void_reason);
     if (!process.void_detail.empty()) {
         end.set_detail(process.void_detail);
-    } else if (!request.unpaused.empty()) {
-        end.set_detail(std::string(request.unpaused));
+    } else if (auto detail = detail_of(request, process); !detail.empty()) {
+        end.set_detail(std::move(detail));
     }
     end.set_begin_offset(begin);
     end.set_attempt(request.number);

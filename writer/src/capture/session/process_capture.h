@@ -34,6 +34,10 @@ struct Try {
     std::span<const beam::MendedWord> mended = {};
     /// The structure of a process that runs was completed from registers (beam::YieldState).
     bool yielded = false;
+    /// It runs in the middle of a function, and terms in its registers are not known
+    /// (beam::YieldState::State).
+    bool in_function = false;
+    bool without_frame = false;
     /// Stack, heaps and more, if they were read together with others'; null: they are still to be
     /// read.
     const std::vector<memory::HeldPart>* contents = nullptr;

@@ -8,6 +8,7 @@
 #include <libdump/base/amount_text.h>
 #include <libdump/base/decimal.h>
 #include <libdump/base/return_if_error.h>
+#include <libdump/format/left_out.h>
 #include <libdump/format/unpaused_run.h>
 #include <libdump/model/dump_form.h>
 
@@ -299,6 +300,7 @@ Result<RuleAnswer> native_call_rule(NodeFacts& facts) {
             continue;
         }
         told.remove_prefix(format::kUnpausedRun.size());
+        told = told.substr(0, told.find(format::kBetweenDetails));
         Finding finding;
         finding.sentence = fmt::format(
             "{} ran without a pause for at least {}{}: native code (a NIF, BIF or driver) does not "

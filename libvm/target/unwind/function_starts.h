@@ -5,7 +5,7 @@
 #include <optional>
 #include <span>
 
-namespace beamdump::sampler {
+namespace beamdump::target {
 
 /// Where the function at an address begins, by the sorted table in .eh_frame_hdr (Linux Standard
 /// Base 5.0, "DWARF Extensions"), which stripped files have too. `header`: the section's bytes,
@@ -16,4 +16,4 @@ std::optional<memory::Address> function_start(std::span<const std::byte> header,
                                               memory::Address header_address,
                                               memory::Address address);
 
-}  // namespace beamdump::sampler
+}  // namespace beamdump::target

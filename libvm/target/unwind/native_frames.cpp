@@ -1,8 +1,7 @@
 #include <libdump/base/return_if_error.h>
-#include <libdump/profile/samples.h>
-#include <libsample/native/function_starts.h>
-#include <libsample/native/native_frames.h>
 #include <libvm/target/image/debug_file.h>
+#include <libvm/target/unwind/function_starts.h>
+#include <libvm/target/unwind/native_frames.h>
 
 #include <fmt/format.h>
 #include <gelf.h>
@@ -18,7 +17,7 @@
 #include <filesystem>
 #include <map>
 
-namespace beamdump::sampler {
+namespace beamdump::target {
 
 struct DwflEnd {
     void operator()(Dwfl* dwfl) const { dwfl_end(dwfl); }
@@ -26,7 +25,7 @@ struct DwflEnd {
 
 /// What libdw's callbacks are given during one unwinding.
 struct Unwinding {
-    const Sample* sample = nullptr;
+    const ThreadStack* stack = nullptr;
     const std::function<bool(Address)>* is_jit = nullptr;
     NativeStack found{};
 };
@@ -35,16 +34,6 @@ namespace {
 
 constexpr std::size_t kMostNativeFrames = 128;
 constexpr std::size_t kMostNames = 65536;
-/// DWARF's numbers of registers on x86-64 (System V ABI, figure 3.36): the first 16, then the
-/// return address.
-constexpr std::array kDwarfOrder = {
-    Register::kRax, Register::kRdx, Register::kRcx, Register::kRbx, Register::kRsi, Register::kRdi,
-    Register::kRbp, Register::kRsp, Register::kR8,  Register::kR9,  Register::kR10, Register::kR11,
-    Register::kR12, Register::kR13, Register::kR14, Register::kR15, Register::kRip};
-constexpr unsigned kDwarfRbp = 6;
-constexpr unsigned kDwarfR13 = 13;
-constexpr unsigned kDwarfR15 = 15;
-
 struct FreeText {
     void operator()(char* text) const { std::free(text); }
 };
@@ -55,7 +44,7 @@ pid_t next_thread(Dwfl* /*dwfl*/, void* argument, void** thread_argument) {
         return 0;
     }
     *thread_argument = argument;
-    return static_cast<const Unwinding*>(argument)->sample->thread;
+    return static_cast<const Unwinding*>(argument)->stack->thread;
 }
 
 bool get_thread(Dwfl* /*dwfl*/, pid_t /*thread*/, void* argument, void** thread_argument) {
@@ -63,23 +52,25 @@ bool get_thread(Dwfl* /*dwfl*/, pid_t /*thread*/, void* argument, void** thread_
     return true;
 }
 
-bool read_sampled(Dwfl* /*dwfl*/, Dwarf_Addr address, Dwarf_Word* result, void* argument) {
-    const auto& sample = *static_cast<const Unwinding*>(argument)->sample;
-    const auto top = sample.at(Register::kRsp);
-    if (address < top || sample.stack.size() < sizeof(*result) ||
-        address - top > sample.stack.size() - sizeof(*result)) {
+bool read_stack(Dwfl* /*dwfl*/, Dwarf_Addr address, Dwarf_Word* result, void* argument) {
+    const auto& stack = *static_cast<const Unwinding*>(argument)->stack;
+    const auto top = stack.at(ThreadStack::Register::kRsp);
+    if (address < top || stack.bytes.size() < sizeof(*result) ||
+        address - top > stack.bytes.size() - sizeof(*result)) {
         return false;
     }
-    std::memcpy(result, sample.stack.data() + (address - top), sizeof(*result));
+    std::memcpy(result, stack.bytes.data() + (address - top), sizeof(*result));
     return true;
 }
 
 bool set_registers(Dwfl_Thread* thread, void* argument) {
-    const auto& sample = *static_cast<const Unwinding*>(argument)->sample;
-    for (std::size_t at = 0; at < kDwarfOrder.size(); ++at) {
-        const Dwarf_Word value = sample.at(kDwarfOrder[at]);
-        if (sample.knows(kDwarfOrder[at]) &&
-            !dwfl_thread_state_registers(thread, static_cast<int>(at), 1, &value)) {
+    const auto& registers = static_cast<const Unwinding*>(argument)->stack->registers;
+    for (std::size_t at = 0; at < registers.size(); ++at) {
+        if (!registers.at(at)) {
+            continue;
+        }
+        const Dwarf_Word value = *registers.at(at);
+        if (!dwfl_thread_state_registers(thread, static_cast<int>(at), 1, &value)) {
             return false;
         }
     }
@@ -89,11 +80,29 @@ bool set_registers(Dwfl_Thread* thread, void* argument) {
 constexpr Dwfl_Thread_Callbacks kThreadCallbacks = {
     .next_thread = next_thread,
     .get_thread = get_thread,
-    .memory_read = read_sampled,
+    .memory_read = read_stack,
     .set_initial_registers = set_registers,
     .detach = nullptr,
     .thread_detach = nullptr,
 };
+
+std::optional<std::uint64_t> register_of(Dwfl_Frame* frame, ThreadStack::Register name) {
+    Dwarf_Word value = 0;
+    return dwfl_frame_reg(frame, static_cast<unsigned>(name), &value) == 0 ? std::optional(value)
+                                                                           : std::nullopt;
+}
+
+/// Nothing if its registers are not known.
+std::optional<JitCaller> caller_of(Dwfl_Frame* frame, Address returns_to) {
+    using enum ThreadStack::Register;
+    const auto process = register_of(frame, kR13);
+    const auto saved_stack = register_of(frame, kRbp);
+    if (!process || !saved_stack) {
+        return std::nullopt;
+    }
+    return JitCaller{returns_to, *process, *saved_stack, register_of(frame, kR15).value_or(0),
+                     register_of(frame, kR14)};
+}
 
 int take_frame(Dwfl_Frame* frame, void* argument) {
     auto& unwinding = *static_cast<Unwinding*>(argument);
@@ -105,14 +114,7 @@ int take_frame(Dwfl_Frame* frame, void* argument) {
     }
     if ((*unwinding.is_jit)(place)) {
         found.leads_to = place;
-        JitCaller caller{.returns_to = place};
-        if (dwfl_frame_reg(frame, kDwarfR13, &caller.process) == 0 &&
-            dwfl_frame_reg(frame, kDwarfRbp, &caller.saved_stack) == 0) {
-            if (dwfl_frame_reg(frame, kDwarfR15, &caller.heap_top) != 0) {
-                caller.heap_top = 0;
-            }
-            found.caller = caller;
-        }
+        found.caller = caller_of(frame, place);
         return DWARF_CB_ABORT;
     }
     // Minus one: a call may be the last instruction of its function.
@@ -141,7 +143,7 @@ int find_debug_file(Dwfl_Module* module, void** userdata, const char* /*name*/, 
         return -1;
     }
     const std::filesystem::path file =
-        *static_cast<const std::string*>(*userdata) + target::debug_file_path(text);
+        *static_cast<const std::string*>(*userdata) + debug_file_path(text);
     std::error_code error;
     // What is at such a path may be anything: only a file is opened. libdw closes it.
     return std::filesystem::is_regular_file(file, error)
@@ -188,15 +190,28 @@ std::optional<Address> begin_of_function(Dwfl_Module* module, Address address) {
 
 }  // namespace
 
+ThreadStack stack_of(const ThreadRegisters& thread, std::span<const std::byte> bytes) {
+    using enum ThreadStack::Register;
+    // As `general` has them.
+    static constexpr std::array kOrder = {kRax, kRbx, kRcx, kRdx, kRsi, kRdi, kRbp, kRsp,
+                                          kR8,  kR9,  kR10, kR11, kR12, kR13, kR14, kR15};
+    ThreadStack found{.thread = thread.thread, .bytes = bytes};
+    for (std::size_t at = 0; at < kOrder.size(); ++at) {
+        found.set(kOrder.at(at), thread.general.at(at));
+    }
+    found.set(kRip, thread.rip);
+    return found;
+}
+
 struct NativeFrames::Session {
-    target::Target* target = nullptr;
+    Target* target = nullptr;
     std::string root;
     std::unique_ptr<Dwfl, DwflEnd> dwfl;
     Unwinding unwinding;
 
     /// Reports each file that is mapped, where its first byte is.
     Result<void> report() {
-        std::map<std::string, const target::Mapping*> files;  // the lowest mapping of each
+        std::map<std::string, const Mapping*> files;  // the lowest mapping of each
         std::map<std::string, bool> has_code;
         for (const auto& mapping : target->mappings().all()) {
             if (!mapping.path.starts_with('/')) {
@@ -247,7 +262,7 @@ void NativeFrames::SessionDeleter::operator()(Session* session) const {
 NativeFrames::NativeFrames(std::unique_ptr<Session, SessionDeleter> session)
     : session_(std::move(session)) {}
 
-Result<NativeFrames> NativeFrames::open(target::Target& target) {
+Result<NativeFrames> NativeFrames::open(Target& target) {
     std::unique_ptr<Session, SessionDeleter> session(new Session);
     session->target = &target;
     session->root = target.root();
@@ -255,20 +270,21 @@ Result<NativeFrames> NativeFrames::open(target::Target& target) {
     return NativeFrames(std::move(session));
 }
 
-NativeStack NativeFrames::unwind(const Sample& sample, const std::function<bool(Address)>& is_jit) {
-    session_->unwinding = {.sample = &sample, .is_jit = &is_jit, .found = {}};
+NativeStack NativeFrames::unwind(const ThreadStack& thread,
+                                 const std::function<bool(Address)>& is_jit) {
+    session_->unwinding = {.stack = &thread, .is_jit = &is_jit, .found = {}};
     // An error means that the frames end before they lead anywhere: what was found stands.
-    const int outcome = dwfl_getthread_frames(session_->dwfl.get(), sample.thread, take_frame,
+    const int outcome = dwfl_getthread_frames(session_->dwfl.get(), thread.thread, take_frame,
                                               &session_->unwinding);
     auto found = std::move(session_->unwinding.found);
     found.whole = found.leads_to || outcome == DWARF_CB_OK;
     if (found.places.empty()) {
-        found.places.push_back(sample.at(Register::kRip));
+        found.places.push_back(thread.at(ThreadStack::Register::kRip));
     }
     return found;
 }
 
-std::string NativeFrames::name_at(Address address) {
+std::optional<std::string> NativeFrames::name_at(Address address) {
     const auto known = names_.find(address);
     if (known != names_.end()) {
         return known->second;
@@ -323,7 +339,7 @@ NativePlace NativeFrames::place_at(Address address) {
         place.file = mapping->path;
         // Its lowest mapping: they ascend.
         place.file_begin =
-            std::ranges::find(mappings.all(), mapping->path, &target::Mapping::path)->range.begin;
+            std::ranges::find(mappings.all(), mapping->path, &Mapping::path)->range.begin;
     }
     auto* module = dwfl_addrmodule(session_->dwfl.get(), address);
     if (module == nullptr) {
@@ -342,12 +358,12 @@ NativePlace NativeFrames::place_at(Address address) {
     return place;
 }
 
-std::string NativeFrames::find_name(Address address) {
+std::optional<std::string> NativeFrames::find_name(Address address) {
     auto* module = dwfl_addrmodule(session_->dwfl.get(), address);
     if (module == nullptr) {
         const auto* mapping = session_->target->mappings().find(address);
-        return mapping != nullptr && mapping->path.starts_with('[') ? mapping->path
-                                                                    : std::string(kOutsideFiles);
+        return mapping != nullptr && mapping->path.starts_with('[') ? std::optional(mapping->path)
+                                                                    : std::nullopt;
     }
     GElf_Off offset = 0;
     GElf_Sym symbol{};
@@ -363,4 +379,4 @@ std::string NativeFrames::find_name(Address address) {
     return fmt::format("{}+{:#x}", std::filesystem::path(path).filename().native(), place - begin);
 }
 
-}  // namespace beamdump::sampler
+}  // namespace beamdump::target

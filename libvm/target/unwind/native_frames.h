@@ -1,22 +1,60 @@
 #pragma once
 
-#include <libsample/events/sample.h>
+#include <libvm/target/process/threads.h>
 #include <libvm/target/target.h>
 
+#include <array>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
-#include <string_view>
 #include <unordered_map>
 #include <vector>
 
-namespace beamdump::sampler {
+namespace beamdump::target {
 
 using memory::Address;
 
-/// Stands for the kernel's functions, on top of what called it.
-inline constexpr std::string_view kInKernel = "[kernel]";
+/// Registers and the bytes of the stack of a thread at one moment.
+struct ThreadStack {
+    /// DWARF's numbers of registers on x86-64 (System V ABI, figure 3.36): the first 16, then the
+    /// return address.
+    enum class Register : std::uint8_t {
+        kRax,
+        kRdx,
+        kRcx,
+        kRbx,
+        kRsi,
+        kRdi,
+        kRbp,
+        kRsp,
+        kR8,
+        kR9,
+        kR10,
+        kR11,
+        kR12,
+        kR13,
+        kR14,
+        kR15,
+        kRip,
+    };
+    static constexpr std::size_t kRegisters = 17;
+
+    pid_t thread = 0;
+    std::array<std::optional<std::uint64_t>, kRegisters> registers{};  ///< those that are known
+    std::span<const std::byte> bytes{};                                ///< from rsp on
+
+    void set(Register name, std::uint64_t value) {
+        registers.at(static_cast<std::size_t>(name)) = value;
+    }
+    [[nodiscard]] std::uint64_t at(Register name) const {
+        return registers.at(static_cast<std::size_t>(name)).value_or(0);
+    }
+};
+
+/// Of a stopped thread. Refers to `bytes`, those of its stack.
+ThreadStack stack_of(const ThreadRegisters& thread, std::span<const std::byte> bytes);
 
 /// What the JIT's code had in registers when it called native code (jit/x86/beam_asm.hpp, OTP 25 to
 /// 29).
@@ -25,9 +63,10 @@ struct JitCaller {
     Address process = 0;      ///< r13
     Address saved_stack = 0;  ///< rbp: the Erlang stack's top, in calls that do not save it
     Address heap_top = 0;     ///< r15; 0: not known
+    std::optional<std::uint64_t> reductions_left{};  ///< r14
 };
 
-/// Native frames of a sample.
+/// Native frames of a thread.
 struct NativeStack {
     std::vector<Address> places{};      ///< the innermost first
     std::optional<Address> leads_to{};  ///< the place in the JIT's code that the frames lead to
@@ -57,9 +96,9 @@ class NativeFrames {
     /// Opens the files that the node has mapped. Non-owning. kUnsupported: libdw refuses them.
     static Result<NativeFrames> open(target::Target& target);
 
-    /// By the sample's registers and stack bytes alone. `is_jit`: whether an address is in the
+    /// By the thread's registers and stack bytes alone. `is_jit`: whether an address is in the
     /// JIT's code. Frames end where no file says how they go on, or the bytes end.
-    NativeStack unwind(const Sample& sample, const std::function<bool(Address)>& is_jit);
+    NativeStack unwind(const ThreadStack& thread, const std::function<bool(Address)>& is_jit);
 
     /// Functions that `wanted` accepts the names of, at most `most`: name and first instruction, in
     /// order of these; one function of several names is there once. Of files without symbols none
@@ -68,8 +107,8 @@ class NativeFrames {
                                          std::size_t most);
 
     /// "enif_make_int"; "beam.smp+0x1234" where the file has no name for the function, with where
-    /// the function begins; "[native code]" outside of all files.
-    std::string name_at(Address address);
+    /// the function begins; "[vdso]". Nothing outside of all files.
+    std::optional<std::string> name_at(Address address);
 
     NativePlace place_at(Address address);
 
@@ -79,10 +118,10 @@ class NativeFrames {
         void operator()(Session* session) const;
     };
     explicit NativeFrames(std::unique_ptr<Session, SessionDeleter> session);
-    std::string find_name(Address address);
+    std::optional<std::string> find_name(Address address);
 
     std::unique_ptr<Session, SessionDeleter> session_;
-    std::unordered_map<Address, std::string> names_;
+    std::unordered_map<Address, std::optional<std::string>> names_;
 };
 
-}  // namespace beamdump::sampler
+}  // namespace beamdump::target

@@ -1,10 +1,10 @@
-#include <libsample/native/function_starts.h>
+#include <libvm/target/unwind/function_starts.h>
 
 #include <array>
 #include <cstdint>
 #include <cstring>
 
-namespace beamdump::sampler {
+namespace beamdump::target {
 namespace {
 
 /// Version 1; a relative pointer of 4 bytes to .eh_frame; a count of 4 bytes; a table of pairs of 4
@@ -46,4 +46,4 @@ std::optional<memory::Address> function_start(std::span<const std::byte> header,
     return first == 0 ? std::nullopt : std::optional(begin_of(first - 1));
 }
 
-}  // namespace beamdump::sampler
+}  // namespace beamdump::target

@@ -1,0 +1,392 @@
+#include <libvm/beam/native/frame_code.h>
+#include <libvm/beam/native/instruction.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace beamdump::beam {
+namespace {
+
+using Map = Instruction::Map;
+using enum MachineRegister;
+
+constexpr std::int64_t kFrameWord = 8;
+constexpr std::size_t kMostFrameWords = 2048;
+constexpr std::uint32_t kMostPushed = 16;
+/// Visits of instructions, for each byte of code.
+constexpr std::size_t kVisitsPerByte = 2;
+
+/// One that only compares, or tests.
+bool leaves_registers(const Instruction& one) {
+    return one.map == Map::kOneByte &&
+           ((one.opcode >= 0x38 && one.opcode <= 0x3d) || one.is(0x84) || one.is(0x85) ||
+            ((one.is(0x80) || one.is(0x81) || one.is(0x83)) && (one.reg & 7U) == 7) ||
+            ((one.is(0xf6) || one.is(0xf7)) && (one.reg & 7U) < 2));
+}
+
+/// One whose operands are of 8 bits: a register number may mean another register's second byte.
+bool is_of_bytes(const Instruction& one) {
+    if (one.map == Map::k0F) {
+        return one.opcode >= 0x90 && one.opcode <= 0x9f;
+    }
+    return one.map == Map::kOneByte &&
+           ((one.opcode < 0x40 && (one.opcode & 1U) == 0) || one.is(0x80) || one.is(0x86) ||
+            one.is(0x88) || one.is(0x8a) || (one.opcode >= 0xb0 && one.opcode <= 0xb7) ||
+            one.is(0xc0) || one.is(0xc6) || one.is(0xd0) || one.is(0xd2) || one.is(0xf6) ||
+            one.is(0xfe));
+}
+
+/// Whether an instruction of general registers writes to `wanted`, as far as it names it.
+bool writes(const Instruction& one, MachineRegister wanted) {
+    const auto number = static_cast<std::uint8_t>(wanted);
+    if (one.vex || leaves_registers(one) || is_of_bytes(one)) {
+        return false;
+    }
+    const bool operand = one.operand && one.operand->is(wanted);
+    const bool reg = one.operand && one.reg == number;
+    if (one.map == Map::k0F) {
+        // cmov, movzx, movsx, bsf, bsr, popcnt, imul; setcc; movd and movq to a general register
+        const bool to_reg = (one.opcode >= 0x40 && one.opcode <= 0x4f) || one.opcode == 0xaf ||
+                            (one.opcode >= 0xb6 && one.opcode <= 0xbf && one.opcode != 0xba) ||
+                            one.opcode == 0x2c || one.opcode == 0x2d;
+        const bool to_operand =
+            one.opcode == 0x7e || one.opcode == 0xba || one.opcode == 0xc1 || one.opcode == 0xb1;
+        return (to_reg && reg) || (to_operand && operand);
+    }
+    if (one.map != Map::kOneByte) {
+        return reg;
+    }
+    if (!one.operand) {
+        // mov reg, imm; pop; xchg
+        const bool in_opcode = (one.opcode >= 0xb8 && one.opcode <= 0xbf) ||
+                               (one.opcode >= 0x58 && one.opcode <= 0x5f) ||
+                               (one.opcode >= 0x91 && one.opcode <= 0x97);
+        return in_opcode && one.reg == number;
+    }
+    const bool to_reg = (one.opcode < 0x40 && (one.opcode & 2U) != 0) || one.is(0x8b) ||
+                        one.is(0x8d) || one.is(0x63) || one.is(0x69) || one.is(0x6b);
+    if (to_reg) {
+        return reg;
+    }
+    if (one.is(0x87)) {
+        return reg || operand;
+    }
+    const bool other_operation = one.is(0xff) && (one.reg & 7U) >= 2;  // call, jmp, push
+    return operand && !other_operation;
+}
+
+/// How many words an instruction writes from its operand in memory on; 0: none that is certain.
+std::size_t words_stored(const Instruction& one) {
+    if (one.map == Map::kOneByte) {
+        return one.wide && (one.is(0x89) || (one.is(0xc7) && (one.reg & 7U) == 0)) ? 1 : 0;
+    }
+    if (one.map != Map::k0F) {
+        return 0;
+    }
+    const std::size_t vector = one.vector_bytes / kFrameWord;
+    switch (one.opcode) {
+        case 0x11:  // movups, movupd; movss and movsd store less
+            return one.repeat == 0 ? vector : one.repeat == 0xf2 ? 1 : 0;
+        case 0x29:  // movaps, movapd
+        case 0xe7:  // movntdq
+            return vector;
+        case 0x7f:  // movdqa, movdqu; else of the x87 registers
+            return one.narrow || one.repeat == 0xf3 ? vector : 0;
+        case 0x13:  // movlps
+        case 0x17:  // movhps
+            return 1;
+        case 0xd6:  // movq
+            return one.narrow ? 1 : 0;
+        case 0x7e:
+            return one.narrow && one.wide ? 1 : 0;
+        default:
+            return 0;
+    }
+}
+
+}  // namespace
+
+class FrameCode::Reader {
+  public:
+    Reader(std::span<const std::byte> code, FrameCode& into) : code_(code), into_(&into) {}
+
+    bool all() {
+        arrive(0, {}, false);
+        const auto most = code_.size() * kVisitsPerByte;
+        for (std::size_t visits = 0; !next_.empty() || !after_calls_.empty(); ++visits) {
+            // What follows a call that never returns has another frame, and is known from the
+            // jumps to it: these are followed first.
+            auto& from = next_.empty() ? after_calls_ : next_;
+            auto [at, state] = std::move(*from.begin());
+            const bool after_call = next_.empty();
+            from.erase(from.begin());
+            if (visits > most || (meet(at, state, after_call) && !follow(at))) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+  private:
+    using Arrivals = std::multimap<std::size_t, State>;
+
+    void arrive(std::size_t at, const State& state, bool after_call) {
+        if (at < code_.size()) {
+            (after_call ? after_calls_ : next_).emplace(at, state);
+        }
+    }
+
+    /// Joins what is known at a place with a state in which it is reached. Whether that changes it.
+    bool meet(std::size_t at, State& state, bool after_call) {
+        const auto [known, is_new] = into_->states_.try_emplace(at, state);
+        if (is_new) {
+            return true;
+        }
+        auto& before = known->second;
+        if (before.native != state.native || before.pushed != state.pushed ||
+            before.written.size() != state.written.size()) {
+            if (!after_call) {
+                into_->contradictory_.insert(at);
+            }
+            return false;
+        }
+        bool changed = false;
+        for (std::size_t word = 0; word < state.written.size(); ++word) {
+            if (before.written[word] && !state.written[word]) {
+                before.written[word] = false;
+                changed = true;
+            }
+        }
+        return changed;
+    }
+
+    /// The instruction at a place, and where it leads. False: it is not known.
+    bool follow(std::size_t at) {
+        auto state = into_->states_.at(at);
+        const auto one = first_instruction(code_.subspan(at));
+        if (!one) {
+            return false;
+        }
+        const auto next = at + one->bytes;
+        const auto target = [&](std::int64_t distance) {
+            return static_cast<std::size_t>(static_cast<std::int64_t>(next) + distance);
+        };
+        if (one->map == Map::kOneByte && one->operand && one->is(0xff)) {
+            const auto operation = one->reg & 7U;
+            if (operation == 2) {
+                FrameCall call;
+                if (one->operand->relative) {
+                    call = {into_->address_ + target(one->operand->displacement), true};
+                }
+                into_->calls_.emplace(next, call);
+                arrive(next, state, true);
+                return true;
+            }
+            if (operation == 4) {
+                // Of a function's frame the jump is to another one; within it, through a table.
+                return state.written.empty() || one->operand->relative;
+            }
+        }
+        if (one->map == Map::kOneByte) {
+            if (one->is(0xe8)) {
+                into_->calls_.emplace(next,
+                                      FrameCall{into_->address_ + target(one->immediate), false});
+                arrive(next, state, true);
+                return true;
+            }
+            if (one->is(0xe9) || one->is(0xeb)) {
+                arrive(target(one->immediate), state, false);
+                return true;
+            }
+            if (one->is(0xc3) || one->is(0xc2) || one->is(0xf4) || one->is(0xcc)) {
+                return true;
+            }
+            if ((one->opcode >= 0x70 && one->opcode <= 0x7f) ||
+                (one->opcode >= 0xe0 && one->opcode <= 0xe3)) {
+                arrive(target(one->immediate), state, false);
+            }
+        }
+        if (one->map == Map::k0F && one->opcode == 0x0b) {
+            return true;
+        }
+        if (one->map == Map::k0F && one->opcode >= 0x80 && one->opcode <= 0x8f) {
+            arrive(target(one->immediate), state, false);
+        }
+        if (!apply(at, *one, state)) {
+            return false;
+        }
+        if (one->is(0x8d) && one->operand && one->operand->relative) {
+            // Where it goes on is told to what it calls or jumps to.
+            arrive(target(one->operand->displacement), state, true);
+        }
+        arrive(next, state, false);
+        return true;
+    }
+
+    /// What an instruction does to the frame. False: its effect is not known.
+    bool apply(std::size_t at, const Instruction& one, State& state) {
+        if (one.map == Map::kOneByte && moves_stack(one, state)) {
+            return state.written.size() <= kMostFrameWords;
+        }
+        if (state.native) {
+            return true;
+        }
+        if (writes(one, kRsp) || one.is(0xc9) || one.is(0xc8)) {
+            return false;
+        }
+        if (const auto words = words_stored(one);
+            words != 0 && one.operand && one.operand->at(kRsp)) {
+            mark(state, one.operand->displacement, words);
+        }
+        if (one.is(0xab) && one.wide) {
+            stosq(at, one, state);
+        }
+        return true;
+    }
+
+    /// Whether it moves the stack's top, or changes to another stack, and does nothing else.
+    static bool moves_stack(const Instruction& one, State& state) {
+        const bool alu = one.wide && (one.is(0x81) || one.is(0x83)) && one.operand->is(kRsp);
+        const bool lea = one.wide && one.is(0x8d) && one.reg_is(kRsp);
+        const bool load = one.wide && one.is(0x8b) && one.reg_is(kRsp);
+        const bool store = one.wide && one.is(0x89) && one.operand->is(kRsp);
+        if (state.native) {
+            const bool from_rbp = (load && one.operand->is(kRbp)) || (store && one.reg_is(kRbp));
+            if (from_rbp || (load && one.operand->at(kR13))) {
+                state.native = false;
+                return true;
+            }
+            return false;
+        }
+        if ((lea || load) && one.operand->at(kRbx)) {
+            state.native = true;
+            return true;
+        }
+        if (alu && (one.reg & 7U) == 5) {
+            return grow(state, one.immediate);
+        }
+        if (alu && (one.reg & 7U) == 0) {
+            return grow(state, -one.immediate);
+        }
+        if (lea && one.operand->at(kRsp)) {
+            return grow(state, -one.operand->displacement);
+        }
+        const bool push = (one.opcode >= 0x50 && one.opcode <= 0x57) || one.is(0x68) ||
+                          one.is(0x6a) || (one.is(0xff) && (one.reg & 7U) == 6);
+        if (push) {
+            ++state.pushed;
+            return state.pushed <= kMostPushed;
+        }
+        const bool pop = (one.opcode >= 0x58 && one.opcode <= 0x5f) || one.is(0x8f);
+        if (pop && state.pushed > 0) {
+            --state.pushed;
+            return true;
+        }
+        return false;
+    }
+
+    static bool grow(State& state, std::int64_t bytes) {
+        const auto words = static_cast<std::int64_t>(state.written.size()) + bytes / kFrameWord;
+        if (state.pushed != 0 || bytes % kFrameWord != 0 || words < 0 ||
+            std::cmp_greater(words, kMostFrameWords)) {
+            return false;
+        }
+        state.written.resize(static_cast<std::size_t>(words), false);
+        return true;
+    }
+
+    static void mark(State& state, std::int64_t displacement, std::size_t words) {
+        const auto size = static_cast<std::int64_t>(state.written.size());
+        displacement -= kFrameWord * std::int64_t{state.pushed};
+        for (std::size_t word = 0; word < words && displacement % kFrameWord == 0; ++word) {
+            const auto place =
+                size - 1 - displacement / kFrameWord - static_cast<std::int64_t>(word);
+            if (place >= 0 && place < size) {
+                state.written[static_cast<std::size_t>(place)] = true;
+            }
+        }
+    }
+
+    /// `rdi` is set by one of the instructions before (instr_common.cpp, emit_init_yregs(), OTP 25
+    /// to 29): those of the same kind in a row.
+    void stosq(std::size_t at, const Instruction& one, State& state) const {
+        const auto run = run_before(at);
+        std::optional<std::int64_t> place;
+        std::int64_t count = 0;
+        for (const auto& before : run) {
+            const bool stored = before.is(0x89) && before.operand->is(kRdi) && before.reg_is(kRsp);
+            const bool loaded = before.is(0x8b) && before.reg_is(kRdi) && before.operand->is(kRsp);
+            if (stored || loaded) {
+                place = 0;
+            } else if (before.is(0x8d) && before.reg_is(kRdi) && before.operand->at(kRsp)) {
+                place = before.operand->displacement;
+            } else if (before.is(0x83) && before.operand->is(kRdi) && place) {
+                *place += before.immediate;
+            } else if (before.is(0xab) && place) {
+                *place += kFrameWord * (before.repeat != 0 ? count : 1);
+                count = before.repeat != 0 ? 0 : count;
+            } else if (before.opcode == 0xb9) {
+                count = before.immediate;
+            }
+        }
+        if (place && count >= 0 && std::cmp_less(count, kMostFrameWords)) {
+            mark(state, *place, one.repeat != 0 ? static_cast<std::size_t>(count) : 1);
+        }
+    }
+
+    /// The longest run of instructions that initialise registers and that end where the one at `at`
+    /// begins, each of which was reached.
+    [[nodiscard]] std::vector<Instruction> run_before(std::size_t at) const {
+        std::vector<Instruction> run;
+        auto known = into_->states_.find(at);
+        while (known != into_->states_.begin()) {
+            const auto end = known->first;
+            --known;
+            const auto one = first_instruction(code_.subspan(known->first));
+            if (!one || known->first + one->bytes != end || one->map != Map::kOneByte ||
+                !initialises(*one)) {
+                break;
+            }
+            run.insert(run.begin(), *one);
+        }
+        return run;
+    }
+
+    static bool initialises(const Instruction& one) {
+        const bool store = one.operand && one.operand->at(kRsp) && (one.is(0x89) || one.is(0xc7));
+        const bool to_rdi = one.wide && one.operand &&
+                            ((one.is(0x89) && one.operand->is(kRdi)) ||
+                             ((one.is(0x8b) || one.is(0x8d)) && one.reg_is(kRdi)) ||
+                             (one.is(0x83) && one.operand->is(kRdi) && (one.reg & 7U) == 0));
+        const bool constant = one.opcode == 0xb8 || one.opcode == 0xb9;
+        return store || to_rdi || constant || (one.is(0xab) && one.wide);
+    }
+
+    std::span<const std::byte> code_;
+    FrameCode* into_;
+    Arrivals next_, after_calls_;
+};
+
+std::optional<FrameCode> FrameCode::read(std::span<const std::byte> code, std::uint64_t address) {
+    FrameCode found;
+    found.address_ = address;
+    return Reader(code, found).all() ? std::optional(std::move(found)) : std::nullopt;
+}
+
+std::optional<FramePlace> FrameCode::at(std::uint64_t place) const {
+    const auto known =
+        place < address_ ? states_.end() : states_.find(static_cast<std::size_t>(place - address_));
+    if (known == states_.end() || !contradictory_.empty()) {
+        return std::nullopt;
+    }
+    const auto& written = known->second.written;
+    const auto call = calls_.find(known->first);
+    return FramePlace{.pushed = known->second.pushed,
+                      .words = static_cast<std::uint32_t>(written.size()),
+                      .complete = std::ranges::all_of(written, [](bool one) { return one; }),
+                      .on_native_stack = known->second.native,
+                      .call = call == calls_.end() ? std::nullopt : std::optional(call->second)};
+}
+
+}  // namespace beamdump::beam

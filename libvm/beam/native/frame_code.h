@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <vector>
+
+namespace beamdump::beam {
+
+/// What a call instruction calls.
+struct FrameCall {
+    std::optional<std::uint64_t> target{};  ///< nothing: a register tells
+    bool in_word = false;                   ///< the target's address is in the word at `target`
+};
+
+/// What a function's code says of its frame at one place (jit/x86/beam_asm.hpp, instr_common.cpp,
+/// OTP 25 to 29, without frame pointers).
+struct FramePlace {
+    /// Registers that the code keeps on the stack's top for a moment.
+    std::uint32_t pushed = 0;
+    /// From there to the return address.
+    std::uint32_t words = 0;
+    /// Whether every one of them was written since the frame was made, on all ways to the place.
+    /// Else some may be those of a frame that was there before.
+    bool complete = false;
+    /// The code has switched to the thread's own stack, to call native code.
+    bool on_native_stack = false;
+    /// The call that returns there, if one does.
+    std::optional<FrameCall> call{};
+};
+
+/// The code of one function of the JIT, or of one of its shared fragments: which words of the
+/// frame each instruction makes, writes and gives back. Instructions are followed from the entry
+/// on, over both ways of each branch.
+class FrameCode {
+  public:
+    /// `code` begins with the entry, at `address`. Nothing: it has an instruction that is not
+    /// known, or jumps to places that are not.
+    static std::optional<FrameCode> read(std::span<const std::byte> code, std::uint64_t address);
+
+    /// Nothing: no way from the entry leads to an instruction at this place, or two with frames of
+    /// different sizes do.
+    [[nodiscard]] std::optional<FramePlace> at(std::uint64_t place) const;
+
+  private:
+    struct State {
+        std::vector<bool> written;  ///< words of the frame, from the return address down
+        std::uint32_t pushed = 0;
+        bool native = false;
+    };
+    class Reader;
+
+    std::uint64_t address_ = 0;
+    std::map<std::size_t, State> states_;     ///< by place in the code
+    std::map<std::size_t, FrameCall> calls_;  ///< by where they return to
+    std::set<std::size_t> contradictory_;
+};
+
+}  // namespace beamdump::beam

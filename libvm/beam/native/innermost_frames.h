@@ -1,0 +1,56 @@
+#pragma once
+
+#include <libvm/beam/layout/structs.h>
+#include <libvm/beam/native/frame_code.h>
+#include <libvm/beam/search/jit_list.h>
+#include <libvm/beam/tables/modules.h>
+
+#include <map>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace beamdump::beam {
+
+/// Where the words begin of a running process's stack that are certainly its own.
+struct InnermostFrame {
+    Address place = 0;      ///< in a module's code: where the innermost function is
+    Address stack_top = 0;  ///< of its frame, or of its return address
+    /// Its frame is left out, since words of it may be of a frame that was there before.
+    bool left_out = false;
+};
+
+/// Finds the innermost frame of processes that run in the JIT's code, or in native code that it has
+/// called, by the machine code of the function (FrameCode). Memory stands still.
+class InnermostFrames {
+  public:
+    /// `shared`: the code that all modules share.
+    static Result<InnermostFrames> open(Vm& vm, std::span<const JitRange> shared);
+
+    /// Reads which modules are loaded.
+    Result<void> read_modules();
+
+    /// Whether an address is in a module's code or in shared code.
+    [[nodiscard]] bool in_code(Address address) const;
+
+    /// Of a process at `place`, whose stack begins at `top`. `native`: the code there has switched
+    /// to the thread's own stack. Nothing: the code does not tell, or the stack contradicts it.
+    std::optional<InnermostFrame> find(Address place, Address top, bool native);
+
+  private:
+    InnermostFrames(Vm& vm, std::vector<JitRange> shared, const MfaFields& mfa, Field info_mfa)
+        : vm_(&vm), shared_(std::move(shared)), mfa_(mfa), info_mfa_(info_mfa) {}
+    [[nodiscard]] const JitRange* shared_at(Address place) const;
+    std::optional<FramePlace> frame_at(Address begin, Address end, Address place);
+    std::optional<FramePlace> function_frame(Address place);
+    [[nodiscard]] bool leads_to(const FrameCall& call, Address begin) const;
+
+    Vm* vm_;
+    std::vector<JitRange> shared_;
+    MfaFields mfa_;
+    Field info_mfa_;
+    std::optional<CodeLookup> modules_;
+    std::map<Address, std::optional<FrameCode>> known_;  // by where the code begins
+};
+
+}  // namespace beamdump::beam

@@ -1,0 +1,31 @@
+// Reads arbitrary bytes as the machine code of a function: what is known of a place is that of an
+// instruction, and of a frame no larger than one can be.
+
+#include <libvm/beam/native/frame_code.h>
+#include <libvm/beam/native/instruction.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    constexpr std::uint64_t kAddress = 0x100000;
+    constexpr std::size_t kLongest = 32;
+    constexpr std::uint32_t kMostWords = 2048;
+    const auto code = std::as_bytes(std::span(data, size));
+    for (std::size_t at = 0; at < size; ++at) {
+        const auto one = beamdump::beam::first_instruction(code.subspan(at));
+        if (one && (one->bytes == 0 || one->bytes > kLongest || one->bytes > size - at)) {
+            __builtin_trap();
+        }
+    }
+    const auto read = beamdump::beam::FrameCode::read(code, kAddress);
+    for (std::size_t at = 0; read && at < size; ++at) {
+        const auto place = read->at(kAddress + at);
+        if (place &&
+            (place->words > kMostWords || !beamdump::beam::first_instruction(code.subspan(at)))) {
+            __builtin_trap();
+        }
+    }
+    return 0;
+}

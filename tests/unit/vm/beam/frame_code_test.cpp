@@ -1,0 +1,192 @@
+#include <libvm/beam/native/frame_code.h>
+#include <libvm/beam/native/instruction.h>
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace beamdump::beam {
+namespace {
+
+constexpr std::uint64_t kFramed = 0x7000;
+
+std::vector<std::byte> bytes_of(const std::vector<int>& numbers) {
+    std::vector<std::byte> bytes;
+    for (const auto number : numbers) {
+        bytes.push_back(static_cast<std::byte>(number));
+    }
+    return bytes;
+}
+
+/// What is known behind all of the code.
+std::optional<FramePlace> behind(std::vector<int> code) {
+    const auto place = kFramed + code.size();
+    code.push_back(0xc3);
+    const auto read = FrameCode::read(bytes_of(code), kFramed);
+    return read ? read->at(place) : std::nullopt;
+}
+
+void expect_frame(const std::optional<FramePlace>& frame, std::uint32_t words, bool complete) {
+    ASSERT_TRUE(frame);
+    EXPECT_EQ(frame->words, words);
+    EXPECT_EQ(frame->complete, complete);
+}
+
+TEST(Instruction, HasTheLengthThatAssemblersGiveIt) {
+    struct Case {
+        std::vector<int> code;
+        std::size_t bytes;
+    };
+    const std::vector<Case> cases = {
+        {{0x90}, 1},
+        {{0xc3}, 1},
+        {{0xeb, 0x06}, 2},
+        {{0x48, 0x89, 0xe5}, 3},                          // mov rbp, rsp
+        {{0x48, 0x8d, 0x63, 0xc0}, 4},                    // lea rsp, [rbx - 64]
+        {{0x0f, 0x84, 0, 0, 0, 0}, 6},                    // je
+        {{0x40, 0xe8, 0, 0, 0, 0}, 6},                    // rex call
+        {{0xff, 0x15, 0, 0, 0, 0}, 6},                    // call [rip]
+        {{0x48, 0xb8, 1, 2, 3, 4, 5, 6, 7, 8}, 10},       // mov rax, imm64
+        {{0x49, 0xc7, 0x45, 0x70, 0x50, 0x14, 0, 0}, 8},  // mov [r13 + 112], imm
+        {{0x66, 0xc7, 0x04, 0x24, 1, 0}, 6},              // mov word [rsp], imm
+        {{0xf6, 0x43, 0x08, 0x01}, 4},                    // test byte [rbx + 8], 1
+        {{0xf6, 0x53, 0x08}, 3},                          // not byte [rbx + 8]
+        {{0x42, 0x8b, 0x84, 0xa6, 0x00, 0x01, 0, 0}, 8},  // mov eax, [rsi + r12*4 + n]
+        {{0x8b, 0x04, 0x25, 0, 0, 0, 0}, 7},              // mov eax, [n]
+        {{0xc5, 0xf8, 0x77}, 3},                          // vzeroupper
+        {{0xc4, 0xe3, 0x79, 0x05, 0x47, 0xff, 0x01}, 7},  // vpermilpd
+        {{0x62, 0xf1, 0x7c, 0x48, 0x10, 0x80, 0xfe, 0xff, 0xff, 0xff},
+         10},                     // vmovups zmm0, [rax - 2]
+        {{0xf3, 0x48, 0xab}, 3},  // rep stosq
+    };
+    for (const auto& [code, bytes] : cases) {
+        auto longer = code;
+        longer.resize(longer.size() + 8, 0xcc);
+        const auto found = first_instruction(bytes_of(longer));
+        ASSERT_TRUE(found) << code[0] << " " << bytes;
+        EXPECT_EQ(found->bytes, bytes) << code[0];
+        longer.resize(bytes - 1);
+        EXPECT_FALSE(first_instruction(bytes_of(longer))) << code[0];
+    }
+    EXPECT_FALSE(first_instruction(bytes_of({0x06, 0, 0, 0})));  // push es: not in 64-bit code
+}
+
+TEST(FrameCode, AFrameIsCompleteOnceEachWordIsWritten) {
+    const std::vector<int> make = {0x48, 0x83, 0xec, 0x18};  // sub rsp, 24
+    expect_frame(behind(make), 3, false);
+    auto code = make;
+    code.insert(code.end(), {0x48, 0x89, 0x3c, 0x24});  // mov [rsp], rdi
+    expect_frame(behind(code), 3, false);
+    code.insert(code.end(), {0x0f, 0x11, 0x44, 0x24, 0x08});  // movups [rsp + 8], xmm0
+    expect_frame(behind(code), 3, true);
+    code.insert(code.end(), {0x48, 0x83, 0xc4, 0x08});  // add rsp, 8: trimmed
+    expect_frame(behind(code), 2, true);
+    code.insert(code.end(), {0x48, 0x83, 0xec, 0x08});
+    expect_frame(behind(code), 3, false);
+}
+
+TEST(FrameCode, ANarrowStoreWritesNoWord) {
+    expect_frame(behind({0x48, 0x83, 0xec, 0x08, 0x89, 0x3c, 0x24}), 1, false);
+    // To another register's memory.
+    expect_frame(behind({0x48, 0x83, 0xec, 0x08, 0x48, 0x89, 0x3b}), 1, false);
+}
+
+TEST(FrameCode, WideStoresAndConstants) {
+    const std::vector<int> make = {0x48, 0x83, 0xec, 0x48};  // sub rsp, 72
+    auto code = make;
+    code.insert(code.end(), {0x62, 0xf1, 0x7c, 0x48, 0x11, 0x04, 0x24});  // vmovups [rsp], zmm0
+    expect_frame(behind(code), 9, false);
+    code.insert(code.end(), {0x48, 0xc7, 0x44, 0x24, 0x40, 0x3b, 0, 0, 0});  // mov qword [rsp + 64]
+    expect_frame(behind(code), 9, true);
+    // A displacement of one byte counts vectors there.
+    code = {0x48, 0x83, 0xec, 0x78, 0x62, 0xf1, 0x7c, 0x48, 0x11, 0x44, 0x24, 0x01};
+    expect_frame(behind(code), 15, false);
+}
+
+TEST(FrameCode, RegistersThatAreInitialisedInARow) {
+    expect_frame(behind({0x48, 0x83, 0xec, 0x20,        // sub rsp, 32
+                         0x48, 0x89, 0x3c, 0x24,        // mov [rsp], rdi
+                         0xb8, 0x3b, 0,    0,    0,     // mov eax, 59
+                         0x48, 0x8d, 0x7c, 0x24, 0x08,  // lea rdi, [rsp + 8]
+                         0xb9, 0x03, 0,    0,    0,     // mov ecx, 3
+                         0xf3, 0x48, 0xab}),            // rep stosq
+                 4, true);
+    expect_frame(behind({0x48, 0x83, 0xec, 0x18, 0xb8, 0x3b, 0,    0,    0,    0x48,
+                         0x89, 0xe7, 0x48, 0xab, 0x48, 0x83, 0xc7, 0x08, 0x48, 0xab}),
+                 3, false);
+    // Of another register nothing is known.
+    expect_frame(behind({0x48, 0x83, 0xec, 0x08, 0x48, 0x89, 0xdf, 0x48, 0xab}), 1, false);
+}
+
+TEST(FrameCode, WhatOnlyOneWayWritesIsNotWritten) {
+    expect_frame(behind({0x48, 0x83, 0xec, 0x08,    // sub rsp, 8
+                         0x75, 0x04,                // jne, behind the next
+                         0x48, 0x89, 0x3c, 0x24}),  // mov [rsp], rdi
+                 1, false);
+}
+
+TEST(FrameCode, ALoopIsFollowedUntilNothingChanges) {
+    // The way back comes without the store of the way in.
+    const auto code = bytes_of({0x48, 0x83, 0xec, 0x08,  // sub rsp, 8
+                                0x48, 0x89, 0x3c, 0x24,  // mov [rsp], rdi
+                                0x90,                    // here
+                                0x48, 0x83, 0xc4, 0x08,  // add rsp, 8
+                                0x48, 0x83, 0xec, 0x08,  // sub rsp, 8
+                                0xeb, 0xf5});            // jmp here
+    const auto read = FrameCode::read(code, kFramed);
+    ASSERT_TRUE(read);
+    expect_frame(read->at(kFramed + 8), 1, false);
+}
+
+TEST(FrameCode, PushedRegistersAreNotOfTheFrame) {
+    const std::vector<int> code = {0x48, 0x83, 0xec, 0x08, 0x57, 0x56,  // sub; push; push
+                                   0x48, 0x89, 0x7c, 0x24, 0x10};       // mov [rsp + 16], rdi
+    const auto frame = behind(code);
+    expect_frame(frame, 1, true);
+    EXPECT_EQ(frame->pushed, 2U);
+}
+
+TEST(FrameCode, CallsOnTheNativeStackLeaveTheFrame) {
+    const auto code = bytes_of({0x48, 0x83, 0xec, 0x08,        // sub rsp, 8
+                                0x48, 0x89, 0x3c, 0x24,        // mov [rsp], rdi
+                                0x48, 0x89, 0xe5,              // mov rbp, rsp
+                                0x48, 0x8d, 0x63, 0xc0,        // lea rsp, [rbx - 64]
+                                0xff, 0x15, 0x10, 0,    0, 0,  // call [rip + 16]
+                                0x48, 0x89, 0xec,              // mov rsp, rbp
+                                0xe8, 0x20, 0,    0,    0,     // call
+                                0xc3});
+    const auto read = FrameCode::read(code, kFramed);
+    ASSERT_TRUE(read);
+    const auto native = read->at(kFramed + 21);
+    expect_frame(native, 1, true);
+    EXPECT_TRUE(native->on_native_stack);
+    ASSERT_TRUE(native->call);
+    EXPECT_TRUE(native->call->in_word);
+    EXPECT_EQ(native->call->target, kFramed + 21 + 16);
+    const auto erlang = read->at(kFramed + 29);
+    expect_frame(erlang, 1, true);
+    EXPECT_FALSE(erlang->on_native_stack);
+    EXPECT_EQ(erlang->call->target, kFramed + 29 + 32);
+    EXPECT_FALSE(read->at(kFramed + 24)->call);
+}
+
+TEST(FrameCode, FramesThatContradictEachOtherAreNotKnown) {
+    // Two ways to one place, with a frame and without.
+    EXPECT_FALSE(behind({0x75, 0x04, 0x48, 0x83, 0xec, 0x08}));
+}
+
+TEST(FrameCode, WhatIsNotUnderstoodIsNotKnown) {
+    EXPECT_FALSE(behind({0x48, 0x83, 0xec, 0x08, 0x06}));        // no instruction
+    EXPECT_FALSE(behind({0x48, 0x89, 0xc4}));                    // mov rsp, rax
+    EXPECT_FALSE(behind({0x48, 0x83, 0xec, 0x08, 0xff, 0xe0}));  // jmp rax, with a frame
+    EXPECT_FALSE(behind({0x48, 0x83, 0xc4, 0x08}));              // add rsp, 8: not its own
+    const auto read = FrameCode::read(bytes_of({0x90, 0xc3, 0x90}), kFramed);
+    ASSERT_TRUE(read);
+    EXPECT_TRUE(read->at(kFramed + 1));
+    EXPECT_FALSE(read->at(kFramed + 2));  // no way leads there
+    EXPECT_FALSE(read->at(kFramed - 1));
+}
+
+}  // namespace
+}  // namespace beamdump::beam
