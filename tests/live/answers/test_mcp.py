@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 import unittest
 
-from support import tools
+from support import schemas, tools
 from support.node import ApplicationStart, start_workload
 from support.paths import ANALYZE, CAPTURE, ROOT
 
@@ -29,7 +29,7 @@ ARGUMENTS = {
     "refs": {"target": "P"}, "search": {"pattern": "{_, _}"},
 }
 # They have an answer only of dumps that have what they show.
-MAY_BE_ABSENT = {"history", "profile", "sections", "sockets", "allocators", "persistent-terms", "nodes"}
+MAY_BE_ABSENT = {"history", "profile", "schedulers", "sections", "sockets", "allocators", "persistent-terms"}
 
 # Each incident: calls, the last of which has to say this.
 INCIDENTS = {
@@ -127,6 +127,7 @@ class Tools(Client):
 
     def test_all_tools_of_a_dump(self):
         answers = self.check_all("node.beamdump", "auto", "2026-07-28")
+        schemas.validate(answers["open"]["structuredContent"]["answer"], "open")
         for name in ("summary", "processes", "ets", "memory"):
             with self.subTest(name):
                 answer = answers[name]["structuredContent"]
