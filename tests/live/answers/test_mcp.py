@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 import unittest
 
-from support import tools
+from support import schemas, tools
 from support.node import ApplicationStart, start_workload
 from support.paths import ANALYZE, CAPTURE, ROOT
 
@@ -29,7 +29,7 @@ ARGUMENTS = {
     "refs": {"target": "P"}, "search": {"pattern": "{_, _}"},
 }
 # They have an answer only of dumps that have what they show.
-MAY_BE_ABSENT = {"history", "profile", "sections", "sockets", "allocators", "persistent-terms", "nodes"}
+MAY_BE_ABSENT = {"history", "profile", "schedulers", "sections", "sockets", "allocators", "persistent-terms"}
 
 # Each incident: calls, the last of which has to say this.
 INCIDENTS = {
@@ -127,6 +127,7 @@ class Tools(Client):
 
     def test_all_tools_of_a_dump(self):
         answers = self.check_all("node.beamdump", "auto", "2026-07-28")
+        schemas.validate(answers["open"]["structuredContent"]["answer"], "open")
         for name in ("summary", "processes", "ets", "memory"):
             with self.subTest(name):
                 answer = answers[name]["structuredContent"]
@@ -191,10 +192,40 @@ class Tools(Client):
             self.assertTrue(server.stdout.readline())
             server.stdout.close()
             self.assertEqual(server.wait(timeout=30), 0)
+        with subprocess.Popen([ANALYZE, "mcp", self.dump], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
+            # An id is free again as soon as its answer is there.
+            call = ('{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"list","_meta":'
+                    '{"io.modelcontextprotocol/protocolVersion":"2026-07-28",'
+                    '"io.modelcontextprotocol/clientCapabilities":{}}}}\n').encode()
+            for _ in range(200):
+                server.stdin.write(call)
+                server.stdin.flush()
+                self.assertIn("result", json.loads(server.stdout.readline()))
+            server.stdin.close()
+            self.assertEqual(server.wait(timeout=30), 0)
         long = ping.replace("ping", "p" * (1 << 21)) + ping
         ended = subprocess.run([ANALYZE, "mcp", self.dump], input=long, text=True, capture_output=True, timeout=60)
         self.assertEqual(len(ended.stdout.splitlines()), 2)
         self.assertIn("longer than 1048576 bytes", ended.stdout)
+
+
+class Long(Client):
+    def test_a_long_call_tells_its_progress_and_is_cancelled(self):
+        """Of a crash dump's text, which is read from its beginning."""
+        node = start_workload("standard", 0.1)
+        self.addCleanup(node.stop)
+        dump, crash = self.scratch / "large.beamdump", self.scratch / "large_erl_crash.dump"
+        tools.capture(node, dump)
+        tools.expect(tools.analyze("crash-dump", dump, "-o", crash), 0, 3)
+        search = {"call": "search", "arguments": {"dump": crash.name, "pattern": "{never_there, _}"}}
+        told, cancelled, after = self.ask([search | {"progress": True}, search | {"cancel": 0.3}, {"call": "list"}],
+                                          crash)["answers"]
+        progress = [done for done, _, _ in told["told"]]
+        print(f"{crash.stat().st_size} bytes: progress was told {len(progress)} times", flush=True)
+        self.assertGreater(len(progress), 2)
+        self.assertEqual(progress, sorted(set(progress)))
+        self.assertEqual(cancelled, {"cancelled": True})
+        self.assertFalse(after["isError"])
 
 
 class Solved(Client):

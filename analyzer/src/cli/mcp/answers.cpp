@@ -17,7 +17,6 @@
 #include <array>
 #include <cctype>
 #include <filesystem>
-#include <optional>
 #include <utility>
 
 namespace beamdump::cli::mcp {
@@ -158,20 +157,6 @@ Result<std::string> findings_of(const std::string& summary) {
     }
     json.end_object();
     return text.take();
-}
-
-std::optional<dom::object> object_of(const dom::object& params, std::string_view name) {
-    dom::object object;
-    return params[name].get_object().get(object) == simdjson::SUCCESS ? std::optional(object)
-                                                                      : std::nullopt;
-}
-
-/// The object that has no members.
-dom::object no_members(dom::parser& parser) {
-    static constexpr std::string_view kEmpty = "{}";
-    dom::object object;
-    (void)parser.parse(kEmpty.data(), kEmpty.size()).get_object().get(object);
-    return object;
 }
 
 /// A page of an answer, and what belongs to it, as JSON.
@@ -448,16 +433,20 @@ Answer Answers::call(const dom::object& params, const Asker& asker) {
                               nearest.best())});
     }
     dom::parser parser;
-    dom::object arguments = no_members(parser);
-    if (dom::element given; params["arguments"].get(given) == simdjson::SUCCESS) {
-        if (given.get_object().get(arguments) != simdjson::SUCCESS) {
-            return std::unexpected(
-                RpcError{RpcCode::kInvalidParams, "the arguments are not an object"});
-        }
+    dom::element given;
+    if (constexpr auto kNone = "{}"sv;
+        params["arguments"].get(given) != simdjson::SUCCESS &&
+        parser.parse(kNone.data(), kNone.size()).get(given) != simdjson::SUCCESS) {
+        return std::unexpected(RpcError{RpcCode::kInternal, "no memory for the arguments"});
+    }
+    dom::object arguments;
+    if (given.get_object().get(arguments) != simdjson::SUCCESS) {
+        return std::unexpected(
+            RpcError{RpcCode::kInvalidParams, "the arguments are not an object"});
     }
     std::uint64_t page = 1;
-    if (dom::element given; arguments["page"].get(given) == simdjson::SUCCESS &&
-                            given.get_uint64().get(page) != simdjson::SUCCESS) {
+    if (dom::element number; arguments["page"].get(number) == simdjson::SUCCESS &&
+                             number.get_uint64().get(page) != simdjson::SUCCESS) {
         return failed("page is an integer of 1 or more");
     }
     const auto ran = run_tool(name, arguments, asker);

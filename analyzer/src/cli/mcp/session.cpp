@@ -266,7 +266,7 @@ void Session::enqueue(const Message& message, const std::string& id, Era era) {
     std::optional<RpcError> refused;
     {
         const std::scoped_lock lock(state_);
-        if ((running_ && running_->id == id) ||
+        if ((running_ && !running_->decided && running_->id == id) ||
             std::ranges::find(waiting_, id, &Call::id) != waiting_.end()) {
             refused = {RpcCode::kInvalidRequest, "a request with this id is being answered"};
         } else if (waiting_.size() == kMostWaiting) {

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <string>
 #include <sys/stat.h>
+#include <utility>
 
 namespace beamdump::test {
 namespace {
@@ -28,6 +29,9 @@ class McpDumps : public ::testing::Test {
         touch("secret.beamdump");
         fs::create_symlink(root_ / "secret.beamdump", root_ / "allowed" / "link.beamdump");
         fs::create_symlink(root_, root_ / "allowed" / "up");
+        auto dumps = Dumps::make({path("allowed")});
+        EXPECT_TRUE(dumps.has_value());
+        dumps_ = *std::move(dumps);
     }
 
     void touch(const std::string& name) { std::ofstream(root_ / name) << "x"; }
@@ -35,7 +39,7 @@ class McpDumps : public ::testing::Test {
 
     TemporaryDirectory directory_;
     fs::path root_ = fs::canonical(directory_.path());
-    Dumps dumps_ = *Dumps::make({root_ / "allowed"});
+    Dumps dumps_ = *Dumps::make({});
 };
 
 TEST_F(McpDumps, OnlyFilesInAllowedFoldersAreAllowed) {

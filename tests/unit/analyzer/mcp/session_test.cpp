@@ -9,7 +9,9 @@
 #include <simdjson.h>
 
 #include <chrono>
+#include <filesystem>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -157,8 +159,9 @@ TEST_F(McpSession, AFailedToolSaysWhy) {
     EXPECT_THAT(text_of(response), HasSubstr("nobody"));
     EXPECT_THAT(text_of(call("processes", R"("dump":"sample.beamdump","page":9)")),
                 HasSubstr("there is no page 9"));
-    EXPECT_THAT(text_of(call("sql", R"("dumps":["sample.beamdump"],"statement":"DELETE FROM x")")),
-                HasSubstr("SELECT"));
+    EXPECT_THAT(
+        text_of(call("sql", R"("dumps":["sample.beamdump"],"statement":"DELETE FROM processes")")),
+        HasSubstr("may not be modified"));
     EXPECT_THAT(text_of(call("open", R"("path":"/etc/passwd")")),
                 HasSubstr("started without --folder"));
     EXPECT_EQ(text_of(call("summary", R"("dump":"-")")).find("no open dump is called \"-\""), 0);
@@ -191,7 +194,14 @@ TEST_F(McpSession, OnlyRedactedDumpsAreOpenedIfThatIsThePolicy) {
     ASSERT_FALSE(refused.has_value());
     EXPECT_THAT(refused.error().message, HasSubstr("beamdump-analyze redact"));
     const auto redacted = program_.path("redacted.beamdump");
-    EXPECT_EQ(program_.run({"redact", "sample.beamdump", "-o", redacted}).status, 0);
+    const std::string text =
+        "=erl_crash_dump:0.5\nSun Nov 22 02:18:55 2026\nSlogan: boom\nSystem version: Erlang/OTP "
+        "27 "
+        "[erts-15.2.7] [source] [64-bit] [smp:2:2] [ds:2:2:10]\nAtoms: 12\n=proc:<0.9.0>\n"
+        "State: Waiting\nName: alpha\nReductions: 4411\n=atoms\nalpha\n=end\n";
+    const auto bytes = std::as_bytes(std::span(text));
+    program_.put("text.beamdump", {bytes.begin(), bytes.end()});
+    ASSERT_EQ(program_.run({"redact", "text.beamdump", "-o", redacted}).status, 0);
     const auto folder = std::filesystem::canonical(dump_).parent_path().string();
     begin({.dumps = {redacted},
            .folders = {folder},
@@ -199,8 +209,9 @@ TEST_F(McpSession, OnlyRedactedDumpsAreOpenedIfThatIsThePolicy) {
            .open = {}});
     EXPECT_THAT(text_of(call("open", fmt::format(R"("path":"{}")", dump_))),
                 HasSubstr("is not redacted"));
-    EXPECT_THAT(text_of(call("processes", R"("dump":"redacted.beamdump")")),
-                Not(HasSubstr("alpha")));
+    const auto processes = text_of(call("processes", R"("dump":"redacted.beamdump")"));
+    EXPECT_THAT(processes, HasSubstr("4411"));
+    EXPECT_THAT(processes, Not(HasSubstr("alpha")));
     // Replaced after it was opened.
     std::filesystem::copy_file(dump_, redacted, std::filesystem::copy_options::overwrite_existing);
     for (const auto* tool : {"processes", "summary", "memory"}) {
