@@ -167,14 +167,19 @@ class ReportCommand final : public Command {
 
     /// The largest ones, and what keeps more of them than its terms show.
     Result<void> write_binaries(Dump& dump, const std::string& path, render::ReportWriter& page) {
+        const query::RowQuery query{
+            .sort = std::string(query::kNodeBinarySort), .filters = {}, .limit = kMostRows};
+        ASSIGN_OR_RETURN(auto binaries,
+                         query::node_binaries(dump, query, options_.limits, options_.progress));
+        auto facts = query::dump_facts(dump, path);
+        facts.file = file_name(path);
+        page.answer("binaries", [&](render::Output& out) {
+            render::binaries_json(out, binaries, facts, false);
+        });
         query::BinariesOptions options;
         options.limit = kMostRows;
-        options.sensitive = options_.sensitive;
         options.limits = options_.limits;
         options.progress = options_.progress;
-        ASSIGN_OR_RETURN(auto binaries, query::node_binaries(dump, path, options));
-        binaries.dump.file = file_name(path);
-        page.answer("binaries", [&](render::Output& out) { render::binaries_json(out, binaries); });
         ASSIGN_OR_RETURN(auto leaks, query::binary_leaks(dump, path, options));
         leaks.dump.file = file_name(path);
         page.answer("leaks", [&](render::Output& out) { render::binary_leaks_json(out, leaks); });
