@@ -219,10 +219,10 @@ TEST_P(SessionTest, AProcessIsVoidForTheReasonOfItsLastTry) {
     ASSERT_TRUE(capture.begin());
     ASSERT_TRUE(capture.session().node_facts(records::MEMORY_SOURCE_CORE, Session::never));
     auto retrier = ProcessRetrier::open(capture.session()).value();
-    std::array pending = {Pending{{node.init.slot(), node.init.address()},
-                                  4,
-                                  records::VOID_REASON_LIMIT,
-                                  "the stop ended before"}};
+    std::array pending = {Pending{.slot = {node.init.slot(), node.init.address()},
+                                  .tries = 4,
+                                  .reason = records::VOID_REASON_LIMIT,
+                                  .detail = "the stop ended before"}};
     ASSERT_TRUE(retrier.list(pending));
     ASSERT_TRUE(capture.session().finish());
     const auto end = Captured(capture.content()).end_of(owner(node.init)).value();

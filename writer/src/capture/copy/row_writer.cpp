@@ -40,8 +40,8 @@ RowWriter::RowWriter(beam::Vm& vm, RegionCopier& copier, BinaryStore& binaries, 
 Result<void> RowWriter::check(beam::Vm& vm) {
     ASSIGN_OR_RETURN(const auto shown, beam::ShownParts::open(vm));
     beam::LayoutNames names(vm.layout());
-    names.field(runtime::OffHeapHeader::thing_word);
-    names.field(runtime::OffHeapHeader::next);
+    names.field(beam::runtime::OffHeapHeader::thing_word);
+    names.field(beam::runtime::OffHeapHeader::next);
     const beam::BinaryReferenceFields reference(names);
     return names.outcome();
 }
