@@ -6,6 +6,8 @@
 #include "render/shared/table.h"
 #include "render/shared/units.h"
 
+#include <libdump/term/pointer_text.h>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -28,7 +30,7 @@ std::string shown(const query::Column& column, const query::Cell& cell) {
             case query::ColumnKind::kTenths:
                 return tenths_text(*number);
             case query::ColumnKind::kAddress:
-                return fmt::format("{:#x}", *number);
+                return std::string(pointer_text(*number).view());
             default:
                 return count_text(*number);
         }

@@ -252,7 +252,7 @@ TEST_F(HoldersTest, BinariesBySize) {
     const Ran json = program_.run({"memory", "holders.beamdump", "--binaries", "--json"});
     EXPECT_THAT(json.out, HasSubstr("\"from_bytes\": 1048576"));
     const Ran all = program_.run({"binaries", "holders.beamdump", "--at-least", "1MiB"});
-    EXPECT_THAT(all.out, HasSubstr("0x90000000"));
+    EXPECT_THAT(all.out, HasSubstr("0x0000000090000000"));
     const Ran none = program_.run({"binaries", "holders.beamdump", "--at-least", "2MiB"});
     EXPECT_THAT(none.out, HasSubstr("2 reference-counted binaries, 2.0 MiB\n\n"
                                     "no binaries match, of 2\n"));
@@ -452,7 +452,7 @@ TEST_F(SearchTest, TextAndUnknownAtoms) {
     EXPECT_THAT(answer_.unknown_atoms, ElementsAre("nowhere"));
     EXPECT_EQ(program_.run({"search", "search.beamdump"}).status, 2);
     const Ran ran = program_.run({"search", "search.beamdump", "_", "--limit", "1"});
-    EXPECT_THAT(ran.out, HasSubstr("more terms; --limit 0 shows all\n"));
+    EXPECT_THAT(ran.out, HasSubstr("not searched further (--limit): there may be more\n"));
 }
 
 }  // namespace
