@@ -226,11 +226,49 @@ constexpr std::array kPublicAtoms = std::to_array<std::string_view>({
     "write_concurrency",
 });
 
+/// Sorted. Functions that the VM runs to go on with a BIF, which no module has: those of
+/// erts_init_trap_export() in erts/emulator/beam (OTP 25.2.3 and 27.3.4).
+constexpr std::array kTraps = std::to_array<std::string_view>({
+    "await_exit",
+    "bif_handle_signals_return",
+    "bif_return_trap",
+    "binary_copy_trap",
+    "binary_find_trap",
+    "binary_longest_prefix_trap",
+    "binary_longest_suffix_trap",
+    "binary_to_list_continue",
+    "binary_to_term_trap",
+    "characters_to_list_trap_1",
+    "characters_to_list_trap_2",
+    "characters_to_list_trap_3",
+    "characters_to_list_trap_4",
+    "characters_to_utf8_trap",
+    "count_trap",
+    "delete_trap",
+    "dsend_continue_trap",
+    "get_all_trap",
+    "info_trap",
+    "iolist_size_continue",
+    "iolist_to_iovec_continue",
+    "list_to_binary_continue",
+    "list_to_bitstring_continue",
+    "md5_trap",
+    "merge_trap",
+    "ptab_list_continue",
+    "re_run_trap",
+    "replace_trap",
+    "select_delete_trap",
+    "select_trap",
+    "spawn_request_yield",
+    "term_to_binary_trap",
+});
+
 }  // namespace
 
 bool is_public_atom(std::string_view text) {
-    static_assert(std::ranges::is_sorted(kPublicAtoms));
-    return std::ranges::binary_search(kPublicAtoms, text);
+    static_assert(std::ranges::is_sorted(kPublicAtoms) && std::ranges::is_sorted(kTraps));
+    return std::ranges::binary_search(kPublicAtoms, text) ||
+           std::ranges::binary_search(kTraps, text);
 }
 
 }  // namespace beamdump::redact

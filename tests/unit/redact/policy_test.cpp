@@ -1,9 +1,16 @@
+#include <libdump/redact/atom_names.h>
 #include <libdump/redact/policy.h>
 
 #include <gtest/gtest.h>
 
 namespace beamdump::redact {
 namespace {
+
+TEST(PublicAtoms, HaveTheFunctionsThatNoModuleHas) {
+    EXPECT_TRUE(is_public_atom("bif_return_trap"));
+    EXPECT_TRUE(is_public_atom("$gen_call"));
+    EXPECT_FALSE(is_public_atom("bif_return"));
+}
 
 TEST(Policy, HasTwoNames) {
     EXPECT_EQ(named_policy("structure")->level, Level::kStructure);
