@@ -20,6 +20,7 @@
 #include <ctime>
 #include <fcntl.h>
 #include <fstream>
+#include <linux/openat2.h>
 #include <map>
 #include <poll.h>
 #include <span>
@@ -161,29 +162,49 @@ std::optional<std::uint64_t> core_limit(pid_t pid) {
     return 0;
 }
 
+/// The folder of the core of a core_pattern: below the process's root, or its directory where the
+/// path is relative. A link on the way never leads out of it: this program is root, and whoever
+/// owns the folder may be nobody (openat2(2)).
+Result<Descriptor> folder_of_core(const std::filesystem::path& pattern, pid_t pid) {
+    const auto base = fmt::format("/proc/{}/{}", pid, pattern.is_absolute() ? "root" : "cwd");
+    const Descriptor start(::open(base.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    open_how how{};
+    how.flags = O_PATH | O_DIRECTORY | O_CLOEXEC;
+    how.resolve = pattern.is_absolute() ? RESOLVE_IN_ROOT : RESOLVE_BENEATH;
+    const auto below = "." / pattern.relative_path().parent_path();
+    Descriptor folder(static_cast<int>(
+        start.valid() ? ::syscall(SYS_openat2, start.get(), below.c_str(), &how, sizeof(how))
+                      : -1));
+    if (!folder.valid()) {
+        return fail(ErrorCode::kIo,
+                    fmt::format("cannot open the folder of the core {} of process {}: {}",
+                                pattern.native(), pid, system_error_text(errno)));
+    }
+    return folder;
+}
+
 /// To the file of a core_pattern, as the kernel writes it (do_coredump(), Linux' fs/coredump.c):
-/// below the process's root, in its directory where the path is relative, for its user, and none
-/// where it may have no core as large.
-Result<void> pass_to_file(const std::string& pattern, pid_t pid, std::span<const std::byte> head,
-                          int input) {
+/// for the process's user, and none where it may have no core as large.
+Result<void> pass_to_file(const std::filesystem::path& pattern, pid_t pid,
+                          std::span<const std::byte> head, int input) {
     if (core_limit(pid)) {
         return {};
     }
-    const auto path = std::filesystem::path(
-        fmt::format("/proc/{}/{}/{}", pid, pattern.starts_with('/') ? "root" : "cwd", pattern));
+    ASSIGN_OR_RETURN(const auto folder, folder_of_core(pattern, pid));
+    const auto name = pattern.filename();
     struct stat status{};
     const bool known = ::stat(fmt::format("/proc/{}", pid).c_str(), &status) == 0;
     // What is there is removed, never followed.
-    ::unlink(path.c_str());
-    const Descriptor file(
-        ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+    ::unlinkat(folder.get(), name.c_str(), 0);
+    const Descriptor file(::openat(folder.get(), name.c_str(),
+                                   O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (!file.valid()) {
-        return fail(ErrorCode::kIo, fmt::format("cannot write the core {}: {}", path.native(),
+        return fail(ErrorCode::kIo, fmt::format("cannot write the core {}: {}", pattern.native(),
                                                 system_error_text(errno)));
     }
     if (known && ::fchown(file.get(), status.st_uid, status.st_gid) != 0) {
         return fail(ErrorCode::kIo, fmt::format("cannot give the core {} to its user: {}",
-                                                path.native(), system_error_text(errno)));
+                                                pattern.native(), system_error_text(errno)));
     }
     return pass_core(head, input, file.get());
 }

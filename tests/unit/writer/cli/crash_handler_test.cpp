@@ -115,6 +115,17 @@ TEST_F(CrashHandler, AFileIsWrittenWhereTheLimitOfCoresPermitsIt) {
     EXPECT_EQ(handle("core", {file.native()}), 0);
     EXPECT_EQ(contents(file), "core");
     EXPECT_FALSE(std::filesystem::exists(path("elsewhere")));
+    // Nor does one to a folder lead out of the process's directory.
+    const test::TemporaryDirectory outside;
+    std::filesystem::create_directory_symlink(outside.path(), path("away"));
+    const auto back = std::filesystem::current_path();
+    std::filesystem::current_path(directory_.path());
+    EXPECT_EQ(handle("core", {"away/core"}), 1);
+    EXPECT_TRUE(std::filesystem::is_empty(outside.path()));
+    std::filesystem::remove(file);
+    EXPECT_EQ(handle("core", {"core"}), 0);
+    EXPECT_EQ(contents(file), "core");
+    std::filesystem::current_path(back);
     EXPECT_EQ(::setrlimit(RLIMIT_CORE, &before), 0);
 }
 
