@@ -66,6 +66,7 @@ class Started {
             ::posix_spawn_file_actions_adddup2(&actions, from, to);
         }
         std::vector<char*> arguments;
+        arguments.reserve(words.size() + 1);
         for (auto& word : words) {
             arguments.push_back(word.data());
         }
