@@ -71,6 +71,10 @@ def checked(dump, items):
     return {line["name"]: line for line in map(json.loads, ended.stdout.splitlines())}
 
 
+# Items that a function of the workload has at hand.
+MOST_IN_REGISTERS = 2
+
+
 def lacks(process, items, kind):
     """What a process in a dump lacks or contradicts, as one line; None if nothing."""
     if process is None:
@@ -82,7 +86,9 @@ def lacks(process, items, kind):
     if process["fault_count"] or process["unreadable"] or process["malformed_roots"]:
         return (f"{process['fault_count']} items torn, {process['unreadable']} words unreadable, "
                 f"{process['malformed_roots']} roots malformed: {process['faults'][:3]}")
-    if process["distinct"] != items or process["highest"] != items:
+    # A process in the middle of compiled code may have items in x registers alone: the dump says so.
+    in_registers = MOST_IN_REGISTERS if "x registers" in process.get("void_detail", "") else 0
+    if items - process["distinct"] > in_registers or items - process["highest"] > in_registers:
         return (f"{process['distinct']} of {items} items, up to {process['highest']}; missing "
                 f"{process['missing'][:5]}; at {process['current_function']}")
     if kind in VERSIONS and process["highest_version"] - process["lowest_version"] > VERSIONS[kind]:
