@@ -184,7 +184,8 @@ class FrameCode::Reader {
                 return true;
             }
             if (operation == 4) {
-                // Of a function's frame the jump is to another one; within it, through a table.
+                // With a frame it may go through a table within the function: to where is not
+                // known.
                 return state.written.empty() || one->operand->relative;
             }
         }

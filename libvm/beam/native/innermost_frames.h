@@ -33,8 +33,9 @@ class InnermostFrames {
     /// Whether an address is in a module's code or in shared code.
     [[nodiscard]] bool in_code(Address address) const;
 
-    /// Of a process at `place`, whose stack begins at `top`. `native`: the code there has switched
-    /// to the thread's own stack. Nothing: the code does not tell, or the stack contradicts it.
+    /// The frame of a process at `place`, whose stack begins at `top`. `native`: the code there has
+    /// switched to the thread's own stack. Nothing: the code does not tell, or the stack
+    /// contradicts it.
     std::optional<InnermostFrame> find(Address place, Address top, bool native);
 
   private:

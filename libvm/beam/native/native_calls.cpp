@@ -421,7 +421,8 @@ std::optional<YieldState::State> NativeCalls::in_function(Address place, Address
                              .without_frame = frame->left_out};
 }
 
-/// Of a process in native code that was called with the tops of its stack and heap in registers.
+/// The state of a process in native code that was called with the tops of its stack and heap in
+/// registers.
 std::optional<YieldState::State> NativeCalls::unwound(const target::ThreadRegisters& thread,
                                                       const Call& call) {
     const auto* scheduler = scheduler_of(thread);
@@ -443,7 +444,7 @@ std::optional<YieldState::State> NativeCalls::unwound(const target::ThreadRegist
                        *caller->reductions_left);
 }
 
-/// Of a thread whose registers are those of compiled code.
+/// The process, and its state, of a thread whose registers are those of compiled code.
 std::optional<std::pair<Address, YieldState::State>> NativeCalls::in_compiled_code(
     const target::ThreadRegisters& thread) {
     if (fragments_.empty()) {

@@ -86,7 +86,7 @@ class NativeCalls {
         Call call;
         target::ThreadRegisters registers;  ///< when the thread was last elsewhere
         int runs = 0;                       ///< of the thread since
-        // Of Kind::kOther: the state when the thread was last elsewhere, and whether it was the
+        // For Kind::kOther: the state when the thread was last elsewhere, and whether it was the
         // one before, too.
         std::optional<YieldState::State> unwound{};
         bool stays = false;

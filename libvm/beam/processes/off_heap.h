@@ -11,7 +11,7 @@ namespace beamdump::beam {
 struct BinaryReference {
     Address thing = 0;   ///< the ProcBin, BinRef or magic reference
     Address binary = 0;  ///< magic ones too
-    /// Of a ProcBin: where what it shows begins, and how long it is. 0: another thing.
+    /// Where what a ProcBin shows begins, and how long it is. 0: another thing.
     Address content = 0;
     std::uint64_t bytes = 0;
 };

@@ -19,7 +19,7 @@ namespace beamdump::target {
 struct CoreSegment {
     memory::AddressRange range;
     std::uint64_t file_offset = 0;
-    std::uint64_t dumped_bytes = 0;  ///< from the range's begin on, as the header says
+    std::uint64_t dumped_bytes = 0;  ///< from the range's start on, as the header says
     std::uint64_t here_bytes = 0;    ///< of those, what the file holds
     /// gdb's gcore marks as readable also what was closed to reading.
     bool readable = false;

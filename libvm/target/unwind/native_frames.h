@@ -53,7 +53,7 @@ struct ThreadStack {
     }
 };
 
-/// Of a stopped thread. Refers to `bytes`, those of its stack.
+/// What a stopped thread is unwound by. Refers to `bytes`, those of its stack.
 ThreadStack stack_of(const ThreadRegisters& thread, std::span<const std::byte> bytes);
 
 /// What the JIT's code had in registers when it called native code (jit/x86/beam_asm.hpp, OTP 25 to

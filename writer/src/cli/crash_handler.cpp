@@ -7,6 +7,8 @@
 #include <libdump/base/write_all.h>
 #include <libvm/target/core/core_file.h>
 #include <libvm/target/image/vm_image.h>
+#include <libvm/target/process/proc_directory.h>
+#include <libvm/target/process/proc_lines.h>
 #include <libvm/target/process/threads.h>
 
 #include <fmt/chrono.h>
@@ -19,7 +21,6 @@
 #include <cstddef>
 #include <ctime>
 #include <fcntl.h>
-#include <fstream>
 #include <linux/openat2.h>
 #include <map>
 #include <poll.h>
@@ -39,7 +40,7 @@ namespace {
 constexpr std::size_t kPieceBytes = std::size_t{1} << 20U;
 constexpr std::string_view kBegin = "crash-";
 constexpr std::string_view kEnd = ".beamdump";
-/// Where the capture finds the begin of the core.
+/// Where the capture finds the beginning of the core.
 constexpr int kHeadDescriptor = 3;
 
 /// A process that was started, and its end.
@@ -142,25 +143,18 @@ Result<void> pass_to_program(std::vector<std::string> words, std::span<const std
     ASSIGN_OR_RETURN(auto program,
                      Started::start(words.front(), words, {{reading.get(), STDIN_FILENO}}));
     reading = Descriptor();
-    // A program that takes only the begin closes the pipe: no error.
-    const auto passed = pass_core(head, input, writing.get());
+    // A program that takes only the beginning closes the pipe: no error.
+    (void)pass_core(head, input, writing.get());
     writing = Descriptor();
     (void)program.wait(std::nullopt);
     return {};
 }
 
 /// How large the process's core may be (ulimit -c), by /proc/PID/limits; nothing: without limit.
-std::optional<std::uint64_t> core_limit(pid_t pid) {
-    constexpr std::string_view kLine = "Max core file size";
-    std::ifstream limits(fmt::format("/proc/{}/limits", pid));
-    for (std::string line; std::getline(limits, line);) {
-        if (line.starts_with(kLine)) {
-            const auto begin = line.find_first_not_of(' ', kLine.size());
-            const auto end = line.find(' ', begin);
-            return decimal_number(std::string_view(line).substr(begin, end - begin));
-        }
-    }
-    return 0;
+std::optional<std::uint64_t> core_limit(const target::ProcDirectory& process) {
+    const auto limits = process.read("limits").value_or("");
+    constexpr std::string_view kName = "Max core file size";
+    return target::listed_text(limits, kName) ? target::listed_number(limits, kName) : 0;
 }
 
 /// The folder of the core of a core_pattern: below the process's root, or its directory where the
@@ -188,7 +182,8 @@ Result<Descriptor> folder_of_core(const std::filesystem::path& pattern, pid_t pi
 /// for the process's user, and none where it may have no core as large.
 Result<void> pass_to_file(const std::filesystem::path& pattern, pid_t pid,
                           std::span<const std::byte> head, int input) {
-    if (core_limit(pid)) {
+    ASSIGN_OR_RETURN(const auto process, target::ProcDirectory::open(pid));
+    if (core_limit(process)) {
         return {};
     }
     ASSIGN_OR_RETURN(const auto folder, folder_of_core(pattern, pid));
@@ -254,24 +249,19 @@ Result<void> capture_in_child(const CrashCommand& command, std::span<const std::
 /// Names of a process's threads by their ids as the process sees them, which the core has: in a
 /// container they are others than here.
 std::map<pid_t, std::string> thread_names(pid_t pid) {
-    constexpr std::string_view kName = "Name:\t";
-    constexpr std::string_view kIds = "NSpid:\t";
     std::map<pid_t, std::string> names;
+    const auto process = target::ProcDirectory::open(pid);
+    if (!process) {
+        return names;
+    }
     for (const auto thread : target::threads_of(pid).value_or(std::vector<pid_t>())) {
-        std::ifstream status(fmt::format("/proc/{}/task/{}/status", pid, thread));
-        std::string name;
-        for (std::string line; std::getline(status, line);) {
-            if (line.starts_with(kName)) {
-                name = line.substr(kName.size());
-            } else if (line.starts_with(kIds)) {
-                // The innermost namespace's comes last.
-                const auto id =
-                    decimal_number(std::string_view(line).substr(line.find_last_of('\t') + 1));
-                if (id && !name.empty()) {
-                    names.emplace(static_cast<pid_t>(*id), name);
-                }
-                break;
-            }
+        const auto status = process->read(fmt::format("task/{}/status", thread)).value_or("");
+        const auto name = target::listed_text(status, "Name").value_or("");
+        const auto ids = target::listed_text(status, "NSpid").value_or("");
+        // The innermost namespace's comes last.
+        const auto id = decimal_number(ids.substr(ids.find_last_of('\t') + 1));
+        if (id && !name.empty()) {
+            names.emplace(static_cast<pid_t>(*id), name);
         }
     }
     return names;
@@ -358,12 +348,13 @@ int handle_crash(const CrashCommand& command, int input) {
 Result<sampler::CrashFacts> crash_facts(int head, pid_t pid) {
     struct stat status{};
     if (::fstat(head, &status) != 0 || !S_ISREG(status.st_mode)) {
-        return fail(ErrorCode::kIo, fmt::format("the core's begin is not in descriptor {}", head));
+        return fail(ErrorCode::kIo,
+                    fmt::format("the beginning of the core is not in descriptor {}", head));
     }
     std::vector<std::byte> bytes(static_cast<std::size_t>(status.st_size));
     if (::pread(head, bytes.data(), bytes.size(), 0) != status.st_size) {
-        return fail(ErrorCode::kIo,
-                    fmt::format("the core's begin cannot be read: {}", system_error_text(errno)));
+        return fail(ErrorCode::kIo, fmt::format("the beginning of the core cannot be read: {}",
+                                                system_error_text(errno)));
     }
     ASSIGN_OR_RETURN(
         const auto core,

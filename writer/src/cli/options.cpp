@@ -109,9 +109,10 @@ void declare(CLI::App& app, RawOptions& raw) {
     app.add_option("--free", raw.free_bytes, "With --crashed: leave so much of the disk free")
         ->capture_default_str()
         ->type_name("BYTES");
-    app.add_option("--head", raw.head,
-                   "With --crashed: the begin of the core is in this descriptor\n(what the handler "
-                   "gives the capture that it starts)")
+    app.add_option(
+           "--head", raw.head,
+           "With --crashed: the beginning of the core is in this descriptor\n(what the handler "
+           "gives the capture that it starts)")
         ->type_name("FD");
     app.add_option("--mode", raw.mode,
                    "live: never stop the node;\nauto (default): read live, with short stops for "
@@ -230,7 +231,7 @@ void declare(CLI::App& app, RawOptions& raw) {
     manual::add_generate(app);
 }
 
-/// The process that dies, by its number and the core's begin in a descriptor.
+/// The process that dies, by its number and the beginning of its core in a descriptor.
 Result<void> set_crashed(const RawOptions& raw, Options& options) {
     if (raw.crashed.empty()) {
         return {};

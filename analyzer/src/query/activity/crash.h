@@ -29,7 +29,7 @@ struct NativeFrameLine {
     std::optional<std::string> build_id{};           ///< of the file
     std::optional<std::uint64_t> offset{};           ///< of the address in the file
     std::optional<std::string> function{};           ///< nothing: the file has no name for it
-    std::optional<std::uint64_t> function_offset{};  ///< bytes from the function's begin
+    std::optional<std::uint64_t> function_offset{};  ///< bytes from the function's start
     bool is_vm = false;                              ///< the file is the emulator
 
     /// "read_through_null+0x7 in dying_nif.so", "beam.smp+0x1a2b"

@@ -161,7 +161,7 @@ Result<void> NodeSweep::record(Dump& dump, std::uint64_t offset, const EtsTableL
     RETURN_IF_ERROR(visit_ets_rows(dump, *record, [&](EtsRowPlace place) {
         HeapRoot root;
         root.word = word_to(scheme, place.address, false);
-        // Of a row that is told: printing the key of each takes longer than to walk most rows.
+        // Only a row that is told is named: printing a key takes longer than to walk most rows.
         const std::function<std::string()> name = [&] {
             return fmt::format("row {} of ETS table {}",
                                key_text(printer, place, table.keypos.value_or(1)),

@@ -119,16 +119,13 @@ bool RowList::Order::operator()(const Kept& one, const Kept& other) const {
 }
 
 bool RowList::needs_derived() const {
-    const auto is_derived = [this](std::size_t column) {
-        return columns_[column].derived || columns_[column].late;
-    };
+    const auto waits = [](const Column& column) { return column.derived || column.late; };
+    const auto is_derived = [&](std::size_t column) { return waits(columns_[column]); };
     return std::ranges::any_of(sort_keys_, is_derived, &SortKey::column) ||
            std::ranges::any_of(group_by_, is_derived) ||
            std::ranges::any_of(filters_, [&](const RowFilter& filter) {
                return filter.column() ? is_derived(*filter.column())
-                                      : std::ranges::any_of(columns_, [](const Column& column) {
-                                            return column.derived || column.late;
-                                        });
+                                      : std::ranges::any_of(columns_, waits);
            });
 }
 

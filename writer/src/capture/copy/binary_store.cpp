@@ -14,7 +14,7 @@ namespace beamdump::capture {
 namespace {
 
 constexpr std::size_t kContentBatch = 1024;
-/// Of a part in a record, besides its content.
+/// The bytes of a part in a record besides its content.
 constexpr std::size_t kPartBytes = 16;
 /// Replaced binaries that are held until they are written, 16 bytes each: one for so many slots.
 constexpr std::size_t kSlotsOfAReplaced = 8;

@@ -42,7 +42,7 @@ class BinaryStore {
     /// Writes what waits and the rest of the index.
     Result<void> finish(records::Trailer& trailer);
 
-    /// Of several binaries at one address the last counts, as for a reader of all.
+    /// The last of several binaries at one address counts, as for a reader of all.
     [[nodiscard]] std::uint64_t count() const { return count_; }
     [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
     [[nodiscard]] std::uint64_t captured_bytes() const { return captured_bytes_; }
@@ -56,7 +56,7 @@ class BinaryStore {
         std::uint64_t fingerprint = 0;  ///< 0: not known, the node did not run
         std::uint64_t bytes = 0;
     };
-    /// Of a binary of the page at hand.
+    /// What is known of a binary of the page at hand.
     struct OnPage {
         std::uint64_t fingerprint = 0;  ///< while the node runs
         KeptParts::Written parts;
@@ -76,7 +76,8 @@ class BinaryStore {
     [[nodiscard]] RegionCopier::Request content_of(const beam::BinaryView& binary) const;
     Result<std::uint64_t> fingerprint_of(const beam::BinaryView& binary);
     Result<void> write_content(beam::BinaryView& binary);
-    /// Of the last record of a binary; nothing if what is there now is not what was written.
+    /// The parts in the last record of a binary; nothing if what is there now is not what was
+    /// written.
     Result<std::optional<KeptParts::Written>> last_parts(const beam::BinaryView& binary);
     Result<KeptParts::Written> read_parts(const beam::BinaryView& binary,
                                           std::span<const beam::ShownPart> parts,

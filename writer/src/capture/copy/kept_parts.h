@@ -16,10 +16,10 @@ using memory::Address;
 /// record of each binary has. Memory: `most` parts of each sort, of some 16 bytes.
 class KeptParts {
   public:
-    /// Of one binary: more parts, or more bytes of them, are not kept.
+    /// More parts of one binary, or more bytes of them, are not kept.
     static constexpr std::size_t kMostParts = 64;
     static constexpr std::uint64_t kMostBytes = 32U << 10U;
-    /// Of a part so many times as much is kept as of a binary's beginning. The runtime copies parts
+    /// So many times as much is kept of a part as of a binary's beginning. The runtime copies parts
     /// of up to 64 bytes (ERL_ONHEAP_BIN_LIMIT, OTP 25 to 29): those that refer to a binary are
     /// longer.
     static constexpr std::uint64_t kTimes = 4;

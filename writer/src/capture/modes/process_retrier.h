@@ -50,8 +50,8 @@ class ProcessRetrier {
 
     /// Whether the process was captured or has exited; otherwise `pending` has the reason.
     Result<bool> attempt(Pending& pending, const Watch* watch);
-    /// Of a process that was read together with others and is still the same; what else it has is
-    /// read now, and its structure once more if there is such.
+    /// Captures a process that was read together with others and is still the same; what else it
+    /// has is read now, and its structure once more if there is such.
     Result<bool> attempt(Pending& pending, const ReadTogether& read);
 
     [[nodiscard]] beam::ProcessProof& proof() { return proof_; }
