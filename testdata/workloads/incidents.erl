@@ -134,13 +134,14 @@ make(<<"file_server">>, _) ->
     wait_until(fun() -> {message_queue_len, 30} =:= process_info(Pid, message_queue_len) end),
     Pid;
 make(<<"busy_port">>, _) ->
-    Owner = self(),
-    _ = [spawn_link(fun() -> sender(Owner) end) || _ <- lists:seq(1, 15)],
+    [First | Others] = [spawn_link(fun sender/0) || _ <- lists:seq(1, 15)],
     Port = open_port({spawn_executable, "/bin/sleep"}, [{args, ["1000"]}, binary]),
-    _ = [Pid ! {port, Port} || {links, Links} <- [process_info(self(), links)],
-                               Pid <- Links, is_pid(Pid), Pid =/= Owner],
-    wait_until(fun() -> 15 =< length([Pid || Pid <- processes(),
-                                             {status, suspended} =:= process_info(Pid, status)]) end),
+    %% A command that is queued before the port is busy is held by the port, and its sender waits in
+    %% erlang:port_command/2 without being suspended: the others begin when the port is busy.
+    First ! {port, Port},
+    wait_until(fun() -> 1 =< length(suspended()) end),
+    _ = [Pid ! {port, Port} || Pid <- Others],
+    wait_until(fun() -> 15 =< length(suspended()) end),
     none;
 make(<<"close_wait">>, _) ->
     {ok, Listener} = gen_tcp:listen(0, [{active, false}, {backlog, 200}, {ip, {127, 0, 0, 1}}]),
@@ -203,8 +204,11 @@ at_rest(Collector) ->
 selective() ->
     receive {wanted, _} -> ok end.
 
-sender(_Owner) ->
+sender() ->
     receive {port, Port} -> send(Port) end.
+
+suspended() ->
+    [Pid || Pid <- processes(), {status, suspended} =:= process_info(Pid, status)].
 
 %% Once the port is closed: quietly, for the logger would get the megabyte.
 send(Port) ->
