@@ -59,7 +59,7 @@ TEST_F(SqlTest, ProcessesAreRows) {
               "count(*)\n0\n");
 }
 
-TEST_F(SqlTest, WhatTheDumpDoesNotTellIsNull) {
+TEST_F(SqlTest, AnAbsentValueIsNull) {
     EXPECT_EQ(rows("SELECT count(*), count(name), sum(size) FROM ets_tables", "tables.beamdump"),
               "count(*),count(name),sum(size)\n3,2,2401\n");
     EXPECT_EQ(rows("SELECT name FROM ets_tables WHERE size IS NULL", "tables.beamdump"),

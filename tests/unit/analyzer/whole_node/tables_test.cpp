@@ -254,7 +254,7 @@ TEST(Modules, ListCodeLiteralsAndUsersOfOldCode) {
     EXPECT_THAT(answer.used[0].users, ElementsAre("<0.7.0>"));
 }
 
-TEST(Modules, WhatTheDumpDoesNotTellIsAbsent) {
+TEST(Modules, AnAbsentFactIsAbsentInTheAnswer) {
     Program program;
     // The sample's module has no sizes.
     const Ran ran = program.run({"modules", "sample.beamdump"});
