@@ -357,7 +357,7 @@ bool NativeCalls::same(const Call& one, const Call& other) {
 }
 
 bool NativeCalls::stays_in_call(const target::ThreadRegisters& thread) {
-    auto call = thread.in_system_call ? std::nullopt : call_of(thread);
+    auto call = thread.in_system_call() ? std::nullopt : call_of(thread);
     if (!call) {
         seen_.erase(thread.thread);
         return false;
@@ -453,7 +453,7 @@ std::optional<std::pair<Address, YieldState::State>> NativeCalls::in_compiled_co
     const auto scheduler = std::ranges::find_if(schedulers_, [&](const Scheduler& one) {
         return one.registers + fragments_.front().arguments == thread.rbx;
     });
-    if (thread.in_system_call || scheduler == schedulers_.end() || !frames_.in_code(thread.rip)) {
+    if (thread.in_system_call() || scheduler == schedulers_.end() || !frames_.in_code(thread.rip)) {
         return std::nullopt;
     }
     const auto process = vm_->target().memory().word(scheduler->data + current_process_->offset);
@@ -467,12 +467,20 @@ std::optional<std::pair<Address, YieldState::State>> NativeCalls::in_compiled_co
     return state ? std::optional(std::pair(*process, *state)) : std::nullopt;
 }
 
+/// Whether a call that the kernel has restarted since a stop (restart_syscall(2), which keeps the
+/// arguments) is one that waits for time to pass: its first argument is a clock's number. Of those
+/// that the kernel restarts so, a wait for a lock begins with an address.
+bool sleeps_again(const target::ThreadRegisters& thread) {
+    constexpr std::size_t kRdi = 5;
+    constexpr std::uint64_t kMostClocks = 16;  // MAX_CLOCKS, uapi/linux/time.h
+    return thread.general[kRdi] < kMostClocks;
+}
+
 /// Whether a thread is in a system call in which a BIF or NIF changes nothing of its process: any
 /// of a NIF, which has no access to it, and of a BIF one that waits for the outside. Others wait
-/// for locks or map memory, in the midst of changes. The C library has the number in the
-/// instruction before (`mov eax, N; syscall`).
+/// for locks or map memory, in the midst of changes.
 bool NativeCalls::waits_outside(const target::ThreadRegisters& thread, Kind kind) const {
-    static constexpr std::array<std::uint32_t, 28> kWaiting = {
+    static constexpr std::array<std::int64_t, 28> kWaiting = {
         SYS_read,      SYS_write,           SYS_readv,      SYS_writev,
         SYS_pread64,   SYS_pwrite64,        SYS_preadv,     SYS_pwritev,
         SYS_poll,      SYS_ppoll,           SYS_select,     SYS_pselect6,
@@ -480,21 +488,12 @@ bool NativeCalls::waits_outside(const target::ThreadRegisters& thread, Kind kind
         SYS_sendmsg,   SYS_recvmsg,         SYS_connect,    SYS_accept,
         SYS_accept4,   SYS_fsync,           SYS_fdatasync,  SYS_open,
         SYS_openat,    SYS_wait4,           SYS_epoll_wait, SYS_flock};
-    if (!thread.in_system_call || kind == Kind::kOther || kind == Kind::kCollection) {
+    if (!thread.in_system_call() || kind == Kind::kOther || kind == Kind::kCollection) {
         return false;
     }
-    constexpr std::size_t kNumberBytes = 4;
-    constexpr std::byte kMovEax{0xb8};
-    static constexpr std::array kSystemCall = {std::byte{0x0f}, std::byte{0x05}};
-    std::array<std::byte, 1 + kNumberBytes + kSystemCall.size()> code{};
-    if (kind == Kind::kNif) {
-        return true;
-    }
-    return thread.rip >= code.size() &&
-           vm_->target().memory().read(thread.rip - code.size(), code) && code.front() == kMovEax &&
-           std::ranges::equal(std::span(code).last(kSystemCall.size()), kSystemCall) &&
-           std::ranges::find(kWaiting, static_cast<std::uint32_t>(relative(code, 1))) !=
-               kWaiting.end();
+    return kind == Kind::kNif ||
+           std::ranges::find(kWaiting, thread.system_call) != kWaiting.end() ||
+           (thread.system_call == SYS_restart_syscall && sleeps_again(thread));
 }
 
 std::vector<std::pair<Address, YieldState::State>> NativeCalls::states(

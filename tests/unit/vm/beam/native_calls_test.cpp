@@ -4,6 +4,9 @@
 
 #include <gmock/gmock.h>
 
+#include <ctime>
+#include <sys/syscall.h>
+
 namespace beamdump::beam {
 namespace {
 
@@ -13,6 +16,7 @@ using ::testing::SizeIs;
 
 constexpr pid_t kThread = 88;
 constexpr std::uint64_t kArity = 2;
+constexpr std::size_t kRdi = 5;  // in ThreadRegisters::general
 /// lea rsp, [rbx - 0x40]
 constexpr std::uint64_t kArguments = 0x40;
 
@@ -176,25 +180,25 @@ TEST_P(NativeCallsTest, ANifHasTheArgumentsOfItsFunction) {
 TEST_P(NativeCallsTest, ABifThatWaitsForTheOutsideIsKnown) {
     call_light_bif(node.code.functions.front());
     auto waiting = thread(0);
-    waiting.in_system_call = true;
-    waiting.rip = callee + 128;
-    const auto known_in = [&](int number) {
-        put(callee + 121, {0xb8, number, 0, 0, 0, 0x0f, 0x05});  // mov eax, N; syscall
+    const auto known_in = [&](std::int64_t number) {
+        waiting.system_call = number;
         const std::array threads = {waiting};
         return NativeCalls::open(fresh(), fragments).value().states(threads).size();
     };
-    EXPECT_EQ(known_in(1), 1U);                                     // write
-    EXPECT_EQ(known_in(35), 1U);                                    // nanosleep
-    EXPECT_EQ(known_in(9), 0U);                                     // mmap
-    EXPECT_EQ(known_in(202), 0U);                                   // futex
-    put(callee + 121, {0x48, 0x89, 0xf8, 0x90, 0x90, 0x0f, 0x05});  // the number is not told
-    const std::array threads = {waiting};
-    EXPECT_THAT(NativeCalls::open(fresh(), fragments).value().states(threads), IsEmpty());
+    EXPECT_EQ(known_in(SYS_write), 1U);
+    EXPECT_EQ(known_in(SYS_clock_nanosleep), 1U);
+    EXPECT_EQ(known_in(SYS_mmap), 0U);
+    EXPECT_EQ(known_in(SYS_futex), 0U);
+    // After a stop the kernel restarts it: a sleep by a clock, or a wait for a lock.
+    waiting.general[kRdi] = CLOCK_MONOTONIC;
+    EXPECT_EQ(known_in(SYS_restart_syscall), 1U);
+    waiting.general[kRdi] = callee;
+    EXPECT_EQ(known_in(SYS_restart_syscall), 0U);
 }
 
 TEST_P(NativeCallsTest, AThreadThatWaitsElsewhereIsKnownInANifOnly) {
     auto waiting = thread(0);
-    waiting.in_system_call = true;
+    waiting.system_call = SYS_futex;
     const std::array threads = {waiting};
     call_light_bif(node.code.functions.front());
     EXPECT_THAT(NativeCalls::open(fresh(), fragments).value().states(threads), IsEmpty());
@@ -346,7 +350,7 @@ TEST_P(NativeCallsTest, ElsewhereNothingIsKnown) {
         in_jit.rip = light;
         EXPECT_FALSE(calls.stays_in_call(in_jit));
         auto waiting = thread(moment);
-        waiting.in_system_call = true;
+        waiting.system_call = SYS_futex;
         EXPECT_FALSE(calls.stays_in_call(waiting));
         auto other = thread(moment);
         other.rsp = registers + 64;
