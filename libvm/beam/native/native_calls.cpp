@@ -1,5 +1,6 @@
 #include <libdump/base/return_if_error.h>
 #include <libvm/beam/layout/runtime_names.h>
+#include <libvm/beam/layout/term_bits.h>
 #include <libvm/beam/native/native_calls.h>
 
 #include <algorithm>
@@ -405,20 +406,38 @@ bool NativeCalls::keeps_tops_in_registers(Address returns_to) const {
            !find(code, heap_top);
 }
 
+/// How many of these words are there before one that no term begins with: what marks in an x
+/// register that there is none.
+std::uint64_t NativeCalls::terms_at(Address first, std::uint64_t count) const {
+    std::vector<std::uint64_t> words(count);
+    if (!vm_->target().memory().read(first, std::as_writable_bytes(std::span(words)))) {
+        return 0;
+    }
+    const auto end = std::ranges::find_if(
+        words, [](std::uint64_t word) { return (word & kPrimaryMask) == kPrimaryHeader; });
+    return static_cast<std::uint64_t>(end - words.begin());
+}
+
 /// The state of a process in the middle of a function whose frame tells where it is.
 std::optional<YieldState::State> NativeCalls::in_function(Address place, Address stack_top,
                                                           bool native, Address heap_top,
+                                                          Address arguments,
                                                           std::uint64_t reductions_left) {
     const auto frame = frames_.find(place, stack_top, native);
     if (!frame) {
         return std::nullopt;
     }
-    return YieldState::State{.instruction = frame->place,
-                             .heap_top = heap_top,
-                             .stack_top = frame->stack_top,
-                             .reductions_left = static_cast<std::int32_t>(reductions_left),
-                             .in_function = true,
-                             .without_frame = frame->left_out};
+    const auto known = terms_at(arguments, frame->x_registers);
+    return YieldState::State{
+        .arity = known,
+        .instruction = frame->place,
+        .heap_top = heap_top,
+        .stack_top = frame->stack_top,
+        .arguments = arguments,
+        .reductions_left = static_cast<std::int32_t>(reductions_left),
+        .in_function = true,
+        .without_x_registers = known < frame->x_registers || !frame->all_x_registers,
+        .without_frame = frame->left_out};
 }
 
 /// The state of a process in native code that was called with the tops of its stack and heap in
@@ -441,6 +460,7 @@ std::optional<YieldState::State> NativeCalls::unwound(const target::ThreadRegist
         return std::nullopt;
     }
     return in_function(caller->returns_to, caller->saved_stack, true, caller->heap_top,
+                       scheduler->registers + fragments_.front().arguments,
                        *caller->reductions_left);
 }
 
@@ -460,7 +480,7 @@ std::optional<std::pair<Address, YieldState::State>> NativeCalls::in_compiled_co
     if (!process || *process != thread.r13) {
         return std::nullopt;
     }
-    auto state = in_function(thread.rip, thread.rsp, false, thread.r15, thread.r14);
+    auto state = in_function(thread.rip, thread.rsp, false, thread.r15, thread.rbx, thread.r14);
     if (state) {
         state->on_its_way = true;
     }

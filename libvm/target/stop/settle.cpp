@@ -52,7 +52,8 @@ class StoppedThreads {
     std::vector<pid_t> uncertain(const Settling& settling) {
         std::vector<pid_t> found;
         for (const auto& [thread, registers] : registers_) {
-            if (!registers.in_system_call() && !settling.certain(registers) && runs_erlang(thread)) {
+            if (!registers.in_system_call() && !settling.certain(registers) &&
+                runs_erlang(thread)) {
                 found.push_back(thread);
             }
         }

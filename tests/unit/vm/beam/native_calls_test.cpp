@@ -295,6 +295,36 @@ TEST_P(InCompiledCode, AFrameThatIsWrittenCounts) {
     EXPECT_FALSE(state->without_frame);
 }
 
+TEST_P(InCompiledCode, XRegistersCountThatAreTerms) {
+    // Its second function has one argument, and writes to the next register.
+    function = node.code.functions.at(1);
+    put(function, {0x48, 0x89, 0x43, 0x08,    // mov [rbx + 8], rax
+                   0xe8, 0, 0, 0, 0, 0x90});  // call; nop
+    node.vm.memory.put(registers + kArguments, node.vm.small(7));
+    node.vm.memory.put(registers + kArguments + 8, node.vm.small(8));
+    const auto known = [&](Address place) {
+        const auto state = at(place, returns);
+        return state ? std::pair(state->arity, state->without_x_registers) : std::pair(99UL, true);
+    };
+    EXPECT_EQ(known(function), std::pair(1UL, false));
+    EXPECT_EQ(known(function + 4), std::pair(2UL, false));
+    EXPECT_EQ(at(function, returns)->arguments, registers + kArguments);
+    // The call leads to nothing that is known, or to a function.
+    EXPECT_EQ(known(function + 9), std::pair(0UL, true));
+    const auto to = [&](Address target) {
+        node.vm.memory.put(function + 5, static_cast<std::int32_t>(target - (function + 9)));
+    };
+    to(node.code.functions.front());
+    EXPECT_EQ(known(function + 9), std::pair(1UL, false));
+    to(add("global::plus_body_shared", {0xc3}));
+    EXPECT_EQ(known(function + 9), std::pair(2UL, false));
+    to(add("global::update_map_assoc_shared", {0xc3}));
+    EXPECT_EQ(known(function + 9), std::pair(0UL, true));
+    // What marks that there is none.
+    node.vm.memory.put(registers + kArguments, std::uint64_t{0});
+    EXPECT_EQ(known(function), std::pair(0UL, true));
+}
+
 TEST_P(InCompiledCode, OneThatIsHalfMadeIsLeftOut) {
     for (const auto place : {function + 4, function + 8}) {
         const auto state = at(place, top);
