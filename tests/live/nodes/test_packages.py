@@ -5,6 +5,7 @@ import contextlib
 import os
 import pathlib
 import re
+import shutil
 import struct
 import tempfile
 import unittest
@@ -16,6 +17,7 @@ from support.paths import ANALYZE, PROGRAMS, ROOT
 
 NAMES = (*STATIC_NAMES, "beamdump-layout", "beamdump-sample", "beamdump-watch")
 MOST_STATIC_BYTES = 15_000_000
+MOST_EXPOSED = 4
 PT_DYNAMIC, PT_INTERP = 2, 3
 NOBODY = 65534
 
@@ -81,6 +83,17 @@ class Package(OfANode):
                 self.assertEqual(owner, "root/root")
                 program = path.endswith("/") or "/bin/" in path
                 self.assertEqual(mode[1:], "rwxr-xr-x" if program else "rw-r--r--")
+
+    @unittest.skipUnless(shutil.which("systemd-analyze"), "NOT TESTED here: systemd is not installed")
+    def test_the_service_is_valid(self):
+        """All keys are known, the program is there, and what is left open is little (10.0 is all)."""
+        installed = self.root / "usr/lib/systemd/system/beamdump-watch.service"
+        service = self.scratch / installed.name
+        service.write_text(installed.read_text().replace("/usr/bin/", f"{self.root}/usr/bin/"))
+        for words in (("verify", "--man=no", service),
+                      ("security", "--offline=true", f"--threshold={MOST_EXPOSED * 10}", service)):
+            ended = run("systemd-analyze", *words)
+            self.assertEqual((ended.returncode, ended.stderr), (0, ""), ended.stdout)
 
     def test_install_without_a_package(self):
         prefix = self.scratch / "prefix"

@@ -61,6 +61,33 @@ TEST_P(BinaryStoreTest, CountsTheSizeOfTheLastBinaryAtAnAddress) {
     EXPECT_EQ(store.replaced(), 1U);
 }
 
+TEST_P(BinaryStoreTest, WritesNothingOfAnOwnerThatHasChanged) {
+    const auto binary = node.vm.add_binary("0123456789");
+    bool changed = true;
+    const BinaryStore::Watch watch = [&changed]() -> Result<void> {
+        return changed ? fail(ErrorCode::kChanged, "changed") : Result<void>();
+    };
+    store.set_watch(&watch);
+    store.set_moving(true);
+    // What has its address now is no binary.
+    node.vm.at("Binary", binary).set("orig_size", std::uint64_t{1} << 46U);
+    vm->forget();
+    const auto before = writer.stats().flat_bytes;
+    ASSERT_TRUE(store.add(binary));
+    EXPECT_EQ(store.settle().error().code, ErrorCode::kChanged);
+    EXPECT_EQ(writer.stats().flat_bytes, before);
+    EXPECT_EQ(store.count(), 0U);
+    EXPECT_EQ(store.bytes(), 0U);
+    changed = false;
+    node.vm.at("Binary", binary).set("orig_size", 10U);
+    vm->forget();
+    ASSERT_TRUE(store.add(binary));
+    ASSERT_TRUE(store.settle());
+    EXPECT_EQ(store.count(), 1U);
+    EXPECT_EQ(store.bytes(), 10U);
+    EXPECT_EQ(store.replaced(), 0U);
+}
+
 TEST_P(BinaryStoreTest, WritesABinaryAgainForAPartThatItLacks) {
     const auto binary = node.vm.add_binary(std::string(1000, 'a'));
     for (const bool moving : {false, true}) {

@@ -135,16 +135,13 @@ Result<void> BinaryStore::write_waiting() {
         OnPage note{fingerprint, {}, same};
         ASSIGN_OR_RETURN(note.parts, read_parts(binary, parts, &binary.facts));
         if (binary.content_apart) {
+            RETURN_IF_ERROR(ask_watch());
             RETURN_IF_ERROR(write_content(binary));
         }
         if (binary.facts.has_prefix()) {
             scrub_prefix(binary);
         }
-        ++count_;
-        bytes_ += binary.size;
-        const auto part_bytes = note.parts.bytes();
-        captured_bytes_ += binary.facts.prefix().size() + binary.facts.content_bytes() + part_bytes;
-        page_bytes_ += binary.facts.prefix().size() + limits::kEntryBytes + part_bytes +
+        page_bytes_ += binary.facts.prefix().size() + limits::kEntryBytes + note.parts.bytes() +
                        note.parts.parts.size() * kPartBytes;
         *page_.add_binary() = std::move(binary.facts);
         on_page_.push_back(std::move(note));
@@ -214,16 +211,24 @@ void BinaryStore::replace(const Look& before, std::uint64_t part_bytes) {
                                 captured_bytes_);
 }
 
+Result<void> BinaryStore::ask_watch() const {
+    return moving_ && watch_ != nullptr ? (*watch_)() : Result<void>();
+}
+
 /// Only binaries in the dump are known: none is recorded before its page is written.
 Result<void> BinaryStore::flush_page() {
     if (page_.binary_size() == 0) {
         return {};
     }
+    RETURN_IF_ERROR(ask_watch());
     ASSIGN_OR_RETURN(auto offset, copier_->writer().append(format::RecordKind::kBinaries, page_));
     for (int index = 0; index < page_.binary_size(); ++index) {
         const auto& binary = page_.binary(index);
         auto& note = on_page_[static_cast<std::size_t>(index)];
         const auto address = binary.address();
+        ++count_;
+        bytes_ += binary.size_bytes();
+        captured_bytes_ += binary.prefix().size() + binary.content_bytes() + note.parts.bytes();
         const auto slot = known_.slot_of(address);
         if (const auto before = known_.get(address); before != 0) {
             replaced_.emplace_back(address, before);

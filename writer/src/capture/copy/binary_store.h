@@ -25,6 +25,12 @@ class BinaryStore {
     /// From here on the node runs while it is read, or no longer.
     void set_moving(bool moving) { moving_ = moving; }
 
+    /// While the node runs, asked before binaries are written: an error, that of add() or settle(),
+    /// says that their owner has changed since it named them. Memory that was freed meanwhile would
+    /// pass for a binary of any size. Null: nobody is asked.
+    using Watch = RegionCopier::Watch;
+    void set_watch(const Watch* watch) { watch_ = watch; }
+
     /// Notes a binary, and the parts of it that its owner shows; writes a batch when enough are
     /// waiting.
     Result<void> add(Address binary, std::span<const beam::ShownPart> parts = {});
@@ -84,6 +90,7 @@ class BinaryStore {
                                           records::Binary* into);
     void replace(const Look& before, std::uint64_t part_bytes);
     [[nodiscard]] bool is_written(Address binary, std::uint64_t fingerprint) const;
+    [[nodiscard]] Result<void> ask_watch() const;
     Result<void> flush_page();
     void clear_page();
     Result<void> write_index();
@@ -102,6 +109,7 @@ class BinaryStore {
     std::vector<Look> looks_;                  // by slot of known_
     std::vector<AddressMap::Entry> replaced_;  // records whose place in known_ was taken
     bool moving_ = false;
+    const Watch* watch_ = nullptr;  // non-owning
     records::Binaries page_;
     std::vector<OnPage> on_page_;  // the page's binaries
     std::size_t page_bytes_ = 0;

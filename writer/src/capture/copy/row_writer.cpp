@@ -89,6 +89,28 @@ bool RowWriter::binaries_of(const beam::EtsRow& row, std::vector<Named>& into) {
     return true;
 }
 
+/// Writes the binaries that rows name; false if these are no longer the `same`.
+Result<bool> RowWriter::add_binaries(const std::vector<Named>& named,
+                                     const std::function<Result<bool>()>& same) {
+    const BinaryStore::Watch watch = [&same]() -> Result<void> {
+        ASSIGN_OR_RETURN(const auto unchanged, same());
+        return unchanged ? Result<void>() : fail(ErrorCode::kChanged, "the rows have changed");
+    };
+    binaries_.set_watch(&watch);
+    const auto written = [&]() -> Result<void> {
+        for (const auto& [binary, parts] : named) {
+            RETURN_IF_ERROR(binaries_.add(binary, parts));
+        }
+        return binaries_.settle();
+    }();
+    binaries_.set_watch(nullptr);
+    if (written) {
+        return same();
+    }
+    return written.error().code == ErrorCode::kChanged ? Result<bool>(false)
+                                                       : std::unexpected(written.error());
+}
+
 Result<bool> RowWriter::add(std::span<const beam::EtsRow> rows,
                             const std::function<Result<bool>()>& same) {
     std::vector<Named> named;
@@ -100,12 +122,8 @@ Result<bool> RowWriter::add(std::span<const beam::EtsRow> rows,
     const auto before = copier_.writer().stats().flat_bytes;
     const auto replaced = binaries_.replaced();
     if (!named.empty()) {
-        for (const auto& [binary, parts] : named) {
-            RETURN_IF_ERROR(binaries_.add(binary, parts));
-        }
-        RETURN_IF_ERROR(binaries_.settle());
         // A binary lives as long as the row that refers to it.
-        ASSIGN_OR_RETURN(const auto unchanged, same());
+        ASSIGN_OR_RETURN(const auto unchanged, add_binaries(named, same));
         if (binaries_.replaced() != replaced && rows_ != 0) {
             // From here on the address refers to another binary than in earlier rows.
             binaries_before_ = before;

@@ -50,6 +50,8 @@ class RowWriter {
     /// Binaries of a row's off-heap things, all of which are inside its words, and the parts of
     /// them that the row shows. False: they are not.
     [[nodiscard]] bool binaries_of(const beam::EtsRow& row, std::vector<Named>& into);
+    Result<bool> add_binaries(const std::vector<Named>& named,
+                              const std::function<Result<bool>()>& same);
     Result<void> begin_unless_free(const beam::EtsRow& row);
     Result<void> write(const beam::EtsRow& row);
     Result<void> write_region(const beam::EtsRow& row, std::span<std::byte> bytes);

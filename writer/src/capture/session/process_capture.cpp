@@ -155,6 +155,7 @@ Result<void> ProcessCapture::write(const Try& request, beam::ProcessView& proces
     if (process.void_reason == records::VOID_REASON_NONE) {
         const RegionCopier::Watch watch = [&] { return still(request); };
         parts_.copier.set_watch(&watch);
+        parts_.binaries.set_watch(&watch);
         const RegionCopier::Observer look = [&](Address address, std::span<std::byte> words) {
             shown_.look(address, words);
         };
@@ -169,6 +170,7 @@ Result<void> ProcessCapture::write(const Try& request, beam::ProcessView& proces
             done = still(request);
         }
         parts_.copier.set_watch(nullptr);
+        parts_.binaries.set_watch(nullptr);
         if (!done) {
             parts_.binaries.drop();
         }
