@@ -47,6 +47,9 @@ class MaxPause(unittest.TestCase):
                     if seen is None:
                         continue  # it held still for as long as copying it takes
                     told, cost, felt_ms = seen
+                    if "no processor was free for it" in told:
+                        self.assertEqual(cost["stops"], 1)
+                        continue  # another thread of the node was kept waiting by the machine
                     waited = re.search(r"did not stop within (\d+) ms: it is in uninterruptible sleep",
                                        told)
                     self.assertTrue(waited, told)
