@@ -14,7 +14,7 @@ if(BEAMDUMP_STATIC_SOURCES AND NOT BEAMDUMP_SANITIZE)
   target_compile_definitions(static_simdjson PRIVATE SIMDJSON_IMPLEMENTATION_ICELAKE=0)
   # The rest, and what these need in turn, in any order: the linker takes what is used.
   set(BEAMDUMP_STATIC_LIBRARIES "")
-  foreach(name boost_iostreams bz2 crypto dw elf lzma protobuf-lite sodium sqlite3 xxhash z zstd)
+  foreach(name boost_iostreams bsd bz2 crypto dw edit elf lzma md protobuf-lite sodium sqlite3 tinfo xxhash z zstd)
     find_library(BEAMDUMP_STATIC_${name} lib${name}.a REQUIRED)
     mark_as_advanced(BEAMDUMP_STATIC_${name})
     list(APPEND BEAMDUMP_STATIC_LIBRARIES ${BEAMDUMP_STATIC_${name}})

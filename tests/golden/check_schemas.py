@@ -31,9 +31,11 @@ LISTS = {
     "history_processes": ("activity/history", "properties/processes/items/properties/seen/items", None),
     "processes": ("common", "$defs/process", "process"),
     "binaries": ("binaries", "properties/binaries/items", "binary"),
+    "atoms": ("atoms", "properties/groups/items", "atom_group"),
+    "each_atom": ("atoms", "properties/atoms/items", "atom"),
 }
 # The commands whose lists they are, where the name says something else.
-COMMANDS = {"carriers": "allocators --carriers"}
+COMMANDS = {"carriers": "allocators --carriers", "each_atom": "atoms --list"}
 # Those whose commands filter and sort by columns of their own.
 NO_LISTS = ("history", "history_processes", "processes")
 PAGE = ROOT / "docs" / "columns.md"
@@ -48,7 +50,8 @@ MORE = {"modules": ("user_count", "users"), "persistent-terms": ("term",),
         "processes": ("void_reason",)}
 # A line of an export says of what kind its thing is.
 RENAMED = {"timer": {"kind": "timer_kind"}, "scheduler": {"kind": "scheduler_kind"},
-           "node": {"node": "other_node", "processes": "suspended_processes"}}
+           "node": {"node": "other_node", "processes": "suspended_processes"},
+           "atom_group": {"atoms": "pattern"}, "atom": {"index": "number"}}
 # Columns that exports do not have, and what they have besides.
 NOT_EXPORTED = {"persistent_term": ("value",)}
 ONLY_EXPORTED = {"process": ("display_name",)}

@@ -66,6 +66,105 @@ class Shown:
         self.lines = self.text.splitlines()
 
 
+class Prompt:
+    """A command that is talked to on a terminal."""
+
+    def __init__(self, *arguments):
+        self.ours, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("4H", 50, 160, 0, 0))
+
+        def take_terminal():
+            fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+        self.process = subprocess.Popen([ANALYZE, *arguments], env=environment(), stdin=theirs, stdout=theirs,
+                                        stderr=theirs, start_new_session=True, preexec_fn=take_terminal)
+        os.close(theirs)
+        self.told = ""
+
+    def until(self, text):
+        """What it shows up to `text`."""
+        deadline = time.monotonic() + SECONDS
+        while text not in self.told:
+            if not select.select([self.ours], [], [], max(0, deadline - time.monotonic()))[0]:
+                raise AssertionError(f"no {text!r} in {self.told!r}")
+            try:
+                piece = os.read(self.ours, 65536)
+            except OSError:
+                piece = b""
+            if not piece:
+                raise AssertionError(f"ended without {text!r}: {self.told!r}")
+            self.told += piece.decode().replace("\r\n", "\n")
+        shown, _, self.told = self.told.partition(text)
+        return shown
+
+    def enter(self, text):
+        os.write(self.ours, text.encode())
+
+    def end(self):
+        os.close(self.ours)
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+
+
+class SqlPrompt(unittest.TestCase):
+    def prompt(self, *arguments):
+        prompt = Prompt("sql", *arguments)
+        self.addCleanup(prompt.end)
+        prompt.until("sql> ")
+        return prompt
+
+    def test_statements_are_answered_and_errors_end_nothing(self):
+        prompt = self.prompt(SAMPLE)
+        prompt.enter("SELECT count(*) AS n\nFROM processes;\n")
+        prompt.until("...> ")
+        counted = piped("sql", SAMPLE, "SELECT count(*) AS n FROM processes").stdout
+        self.assertIn(counted, prompt.until("sql> "))
+        prompt.enter("SELECT absent FROM processes;\n")
+        self.assertIn("no such column: absent", prompt.until("sql> "))
+        prompt.enter(".tables\n")
+        self.assertIn("ets_tables", prompt.until("sql> "))
+        prompt.enter(".nothing\n")
+        self.assertIn("there is no .nothing", prompt.until("sql> "))
+        prompt.enter(".quit\n")
+        self.assertEqual(prompt.process.wait(SECONDS), 0)
+
+    def test_tab_completes_tables_and_columns(self):
+        prompt = self.prompt(SAMPLE)
+        prompt.enter("SELECT pid FROM processe\t ORDER BY registered_n\t DESC LIMIT 1;\n")
+        expected = piped("sql", SAMPLE, "SELECT pid FROM processes ORDER BY registered_name DESC LIMIT 1").stdout
+        self.assertIn(expected, prompt.until("sql> "))
+        prompt.enter("SELECT name FROM proces\t\t\x03")
+        listed = prompt.until("^C")
+        self.assertRegex(listed, r"\nprocess .*  processes  ")
+        prompt.until("sql> ")
+
+    def test_an_interrupt_cancels_a_line_and_a_statement(self):
+        prompt = self.prompt(SAMPLE)
+        prompt.enter("SELECT 1,\n")
+        prompt.until("...> ")
+        prompt.enter("2\x03")
+        prompt.until("sql> ")
+        prompt.enter("WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n;\n")
+        prompt.until(";\n")
+        # It is answered, or about to be: an interrupt before that cancels nothing.
+        for _ in range(SECONDS):
+            prompt.enter("\x03")
+            if select.select([prompt.ours], [], [], 1)[0]:
+                break
+        self.assertIn("stop", prompt.until("sql> "))
+        prompt.enter("SELECT 40 + 2 AS n;\n")
+        self.assertIn("42", prompt.until("sql> "))
+        prompt.enter("\x04")
+        self.assertEqual(prompt.process.wait(SECONDS), 0)
+
+    def test_it_needs_a_terminal(self):
+        refused = piped("sql", SAMPLE, "--prompt")
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn("the prompt needs a terminal", refused.stderr)
+        self.assertIn("name a dump and a statement", piped("sql", SAMPLE).stderr)
+
+
 class Colors(unittest.TestCase):
     def test_titles_are_bold_on_a_terminal_only(self):
         plain = piped("summary", LARGER)

@@ -12,6 +12,7 @@
 #include "query/memory/allocators.h"
 #include "query/memory/carriers.h"
 #include "query/process/process_line.h"
+#include "query/tables/atoms.h"
 #include "query/tables/ets_tables.h"
 #include "query/tables/modules.h"
 #include "query/tables/persistent_terms.h"
@@ -116,6 +117,8 @@ int main() {
     print_list("history", query::history_columns());
     print_list("history_processes", query::history_process_columns());
     print_list("processes", query::process_columns());
-    print_list("binaries", query::node_binary_columns(), true);
+    print_list("binaries", query::node_binary_columns());
+    print_list("atoms", query::atom_columns(query::AtomRows::kGroups));
+    print_list("each_atom", query::atom_columns(query::AtomRows::kEach), true);
     std::puts("}");
 }

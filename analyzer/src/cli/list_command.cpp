@@ -72,6 +72,13 @@ void ListOptions::add(CLI::App& app) {
                           query_.limit == 0 ? std::string("all") : std::to_string(query_.limit)));
 }
 
+void ListOptions::change_to(const ListColumns& list) {
+    if (query_.columns == list_.shown) {
+        query_.columns = list.shown;
+    }
+    list_ = list;
+}
+
 Result<void> ListOptions::check() const {
     auto list = query::RowList::make(list_.columns, query());
     return list ? Result<void>() : std::unexpected(list.error());

@@ -32,6 +32,8 @@ class ListOptions {
     [[nodiscard]] Result<void> check() const;
     /// What was asked for.
     [[nodiscard]] query::RowQuery query() const;
+    /// A list of other things, where an option of the command asks for them; after add().
+    void change_to(const ListColumns& list);
     [[nodiscard]] query::RowQuery& changed() { return query_; }
     [[nodiscard]] const ListColumns& list() const { return list_; }
 

@@ -136,6 +136,9 @@ Result<void> messages_text(Output& output, query::MessageListing& listing) {
             output.write("\n");
         }
     }
+    if (shown == 0 && !options.filters.empty()) {
+        output.write("no message matches\n");
+    }
     const auto reading = listing.reading();
     output.print(
         "\n{} shown. Records of messages in the dump: {}; read for the {}: {}, for "

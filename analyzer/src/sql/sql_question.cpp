@@ -663,4 +663,8 @@ Result<std::unique_ptr<Question>> Question::prepare(const std::string& statement
     return Asking::make(statement, limits);
 }
 
+bool is_whole_statement(const std::string& text) {
+    return sqlite3_complete(text.c_str()) != 0;
+}
+
 }  // namespace beamdump::sql

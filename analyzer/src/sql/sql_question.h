@@ -50,4 +50,7 @@ class Question {
     Question() = default;
 };
 
+/// Whether a text ends in a statement's `;`, outside of strings and comments.
+bool is_whole_statement(const std::string& text);
+
 }  // namespace beamdump::sql

@@ -111,6 +111,34 @@ Messages
                 HasSubstr("2  inner   {loo...\n"));
 }
 
+TEST(Messages, FiltersAreOfShapeTermQueueAndIndex) {
+    Program program;
+    program.put("queue.beamdump", queue_dump());
+    const auto shown = [&program](const std::string& filter, const std::string& limit = "0") {
+        const Ran ran = program.run({"messages", "queue.beamdump", "alpha", "--no-histogram",
+                                     "--limit", limit, "--filter", filter});
+        EXPECT_EQ(ran.status, 0) << ran.err;
+        const auto last = ran.out.rfind("\n\n");
+        const auto first = ran.out.find("\n\n") + 2;
+        return first >= last ? ran.out.substr(first) : ran.out.substr(first, last - first);
+    };
+    EXPECT_EQ(shown("shape~{alpha,"),
+              "Messages\n  5  outer   {alpha,5}\n  6  outer   {alpha,<<\"x\">>}");
+    EXPECT_EQ(shown("shape~{alpha,", "1"), "Messages\n  5  outer   {alpha,5}");
+    EXPECT_EQ(shown("term~<<"), "Messages\n  6  outer   {alpha,<<\"x\">>}");
+    EXPECT_EQ(shown("queue!=inner"), shown("index>4"));
+    EXPECT_EQ(shown("Needs"), "Messages\n  4  inner   {'Needs Quotes',1}");
+    EXPECT_THAT(
+        program
+            .run({"messages", "queue.beamdump", "alpha", "--filter", "nowhere", "--no-histogram"})
+            .out,
+        HasSubstr("signals\nno message matches\n"));
+    const Ran wrong =
+        program.run({"messages", "queue.beamdump", "alpha", "--filter", "sender=<0.1.0>"});
+    EXPECT_EQ(wrong.status, 2);
+    EXPECT_THAT(wrong.err, HasSubstr("use index, queue, shape, term"));
+}
+
 TEST(Messages, SensitiveAndVoidProcessesKeepTheirs) {
     Program program;
     const Ran withheld = program.run({"messages", "sample.beamdump", "secret"});

@@ -1,3 +1,4 @@
+#include "cli/sql_prompt.h"
 #include "program.h"
 #include "sample_tables.h"
 #include "sql/sql_question.h"
@@ -18,8 +19,25 @@
 namespace beamdump::test {
 namespace {
 
+using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::Not;
+using ::testing::StartsWith;
+
+TEST(SqlCompletions, AreNamesOfTheTablesThatAStatementNames) {
+    EXPECT_THAT(cli::completions("SELECT * FROM ets_t", "ets_t"), ElementsAre("ets_tables"));
+    EXPECT_THAT(cli::completions("SELECT name FROM ets_tables WHERE fix", "fix"),
+                Contains(StartsWith("fix")));
+    // Of processes, which the statement does not name.
+    EXPECT_THAT(cli::completions("SELECT name FROM ets_tables WHERE registered", "registered"),
+                IsEmpty());
+    EXPECT_THAT(cli::completions("SELECT registered", "registered"),
+                ElementsAre("registered_name"));
+    EXPECT_THAT(cli::completions("sel", "sel"), ElementsAre("SELECT"));
+    EXPECT_THAT(cli::completions("SELECT term_w", "term_w"), ElementsAre("term_words"));
+}
 
 class SqlTest : public ::testing::Test {
   protected:
@@ -59,7 +77,7 @@ TEST_F(SqlTest, ProcessesAreRows) {
               "count(*)\n0\n");
 }
 
-TEST_F(SqlTest, WhatTheDumpDoesNotTellIsNull) {
+TEST_F(SqlTest, AnAbsentValueIsNull) {
     EXPECT_EQ(rows("SELECT count(*), count(name), sum(size) FROM ets_tables", "tables.beamdump"),
               "count(*),count(name),sum(size)\n3,2,2401\n");
     EXPECT_EQ(rows("SELECT name FROM ets_tables WHERE size IS NULL", "tables.beamdump"),

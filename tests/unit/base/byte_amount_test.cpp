@@ -21,7 +21,7 @@ TEST(ByteAmount, UnitsArePowersOf1024InEverySpelling) {
     EXPECT_EQ(byte_amount("15E"), std::uint64_t{15} << 60U);
 }
 
-TEST(ByteAmount, OtherTextIsNoAmount) {
+TEST(ByteAmount, RefusesOtherText) {
     for (const std::string_view text : {"", "M", "1.5G", "-1", "12X", "2GiBs", "2bG", "16E", "2G 1",
                                         "18446744073709551616", " 2G"}) {
         EXPECT_FALSE(byte_amount(text)) << text;

@@ -36,7 +36,7 @@ TEST(ScratchSpace, KeepsWhatIsWrittenWhereverItLies) {
     }
 }
 
-TEST(ScratchSpace, WhatIsGivenBackMayBeTakenByAnother) {
+TEST(ScratchSpace, FreedSpaceMayBeTakenByAnother) {
     ScratchSpace space({.max_memory_bytes = kMiB, .directory = {}});
     for (int i = 0; i < 3; ++i) {
         ScratchBlock block(&space);

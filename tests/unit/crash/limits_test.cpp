@@ -131,7 +131,7 @@ TEST(Limits, LinesOnPagesOfTheirOwnAreLimited) {
     }
 }
 
-TEST(Limits, WhatGoesIntoTheDumpIsLimited) {
+TEST(Limits, BoundTemporaryFiles) {
     std::string lines;
     for (std::uint64_t number = 0; number < 20'000; ++number) {
         lines += fmt::format("{:X}:F1A:{}.{:020}e+00\n", 0x7F00'0000'0000 + number * 16,

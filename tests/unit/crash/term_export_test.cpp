@@ -72,7 +72,7 @@ TEST_F(CrashDumpTerms, Immediates) {
     EXPECT_EQ(missing_, 0U);
 }
 
-TEST_F(CrashDumpTerms, WhatMakesNoTermIsNowhere) {
+TEST_F(CrashDumpTerms, AMalformedTermIsAbsent) {
     EXPECT_EQ(element(Word{12345} << 6U | 0xBU), "H0");
     EXPECT_EQ(missing_, 1U);
     EXPECT_EQ(element(TermBuilder::header(2, 0)), "H0");

@@ -111,7 +111,7 @@ std::vector<std::pair<std::uint64_t, std::uint64_t>> words_of(const std::vector<
     return words;
 }
 
-TEST_F(RetainedSizesTest, WhatTwoReferToIsFreedWithTheirCommonHolder) {
+TEST_F(RetainedSizesTest, ASharedTermIsFreedWithTheCommonHolder) {
     const auto big = b.tuple(std::vector<std::uint64_t>(100, TermBuilder::small(1)));
     const auto left = b.tuple({big, TermBuilder::small(1)});
     const auto right = b.tuple({big, TermBuilder::small(2), TermBuilder::small(3)});
@@ -127,7 +127,7 @@ TEST_F(RetainedSizesTest, WhatTwoReferToIsFreedWithTheirCommonHolder) {
     EXPECT_GT(told, 2);
 }
 
-TEST_F(RetainedSizesTest, WhatTwoRootsReferToIsNeithersAlone) {
+TEST_F(RetainedSizesTest, ATermOfTwoRootsIsRetainedByNeither) {
     const auto common = b.tuple({TermBuilder::small(1), TermBuilder::small(2)});
     const auto terms = retained({b.cons(common, TermBuilder::nil()), b.tuple({common})});
     ASSERT_TRUE(terms);

@@ -138,7 +138,7 @@ TEST_F(OverlappingPacks, BetweenRegionsIsUnmapped) {
     EXPECT_FALSE(opened_->dump().faults().first());
 }
 
-TEST_F(OverlappingPacks, WhatALostPackMayHaveIsAnError) {
+TEST_F(OverlappingPacks, AWordThatALostPackMayHaveIsAnError) {
     open(true);
     EXPECT_NE(context_->word(kFirst + 0x18).error().code, ErrorCode::kUnmapped);
     EXPECT_TRUE(opened_->dump().faults().first());

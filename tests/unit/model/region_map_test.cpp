@@ -104,7 +104,7 @@ TEST(RegionMap, OutsideIsUnmapped) {
     }
 }
 
-TEST(RegionMap, WhatIsNotHereIsAbsent) {
+TEST(RegionMap, AnAddressOutsideIsAbsent) {
     OneRegion one(10);
     one.ref.set_here(4);
     one.ref.set_state(static_cast<std::uint32_t>(format::RegionState::kRedacted));

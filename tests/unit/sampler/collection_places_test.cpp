@@ -34,7 +34,7 @@ TEST(CollectionPlaces, ThreeJumpsLeadToTheCollectionAfterABif) {
         kDuePlace);
 }
 
-TEST(CollectionPlaces, OtherCodeHasNone) {
+TEST(CollectionPlaces, AreNotFoundInOtherCode) {
     EXPECT_EQ(collection_branch({}), std::nullopt);
     EXPECT_EQ(collection_branch(bif_fragment({kDuePlace, kDuePlace}, {120})), std::nullopt)
         << "two jumps";

@@ -29,7 +29,7 @@ std::vector<std::byte> header() {
     return bytes;
 }
 
-TEST(FunctionStart, OfAddressesInAndBetween) {
+TEST(FunctionStart, IsFoundOfAddressesInFunctionsAndBetweenThem) {
     const auto bytes = header();
     EXPECT_EQ(function_start(bytes, kHeader, 0x1000), 0x1000U);
     EXPECT_EQ(function_start(bytes, kHeader, 0x103f), 0x1000U);
@@ -39,7 +39,7 @@ TEST(FunctionStart, OfAddressesInAndBetween) {
     EXPECT_EQ(function_start(bytes, kHeader, 0xfff), std::nullopt);
 }
 
-TEST(FunctionStart, OfTableThatIsCutShortOrOfAnotherForm) {
+TEST(FunctionStart, RefusesATableThatIsCutOrOfAnotherForm) {
     auto bytes = header();
     for (std::size_t length = 0; length < bytes.size(); ++length) {
         EXPECT_EQ(function_start(std::span(bytes).first(length), kHeader, 0x1000), std::nullopt);

@@ -89,7 +89,7 @@ TEST(ParseSample, EveryCutIsAnError) {
     EXPECT_TRUE(parse_sample(record.bytes, 0));
 }
 
-TEST(ParseSample, OtherRegistersAreAnError) {
+TEST(ParseSample, RefusesOtherRegisters) {
     Record record;
     const std::uint64_t abi = PERF_SAMPLE_REGS_ABI_32;
     std::memcpy(record.bytes.data() + 24, &abi, sizeof(abi));

@@ -5,7 +5,7 @@
 namespace beamdump::sampler {
 namespace {
 
-TEST(SharedCode, OfTheInterpreterIsWhatStacksReturnTo) {
+TEST(SharedCode, FindsWhatStacksReturnTo) {
     const SharedCode code(std::vector<beam::Found>{{"beam_normal_exit", 0x1000, "symbol"},
                                                    {"beam_return_trace", 0x800, "symbol"}});
     EXPECT_EQ(code.normal_exit(), 0x1000U);

@@ -30,7 +30,7 @@ std::string named(std::string_view controls) {
     return fmt::format("'{}':run/0", controls);
 }
 
-TEST(ShownNames, OfStacksHaveNoTerminalControls) {
+TEST(ShownNames, StacksHaveNoTerminalControls) {
     Text output;
     StacksText shown(output);
     ProcessStack stack;
@@ -52,7 +52,7 @@ TEST(ShownNames, OfStacksHaveNoTerminalControls) {
     EXPECT_THAT(output.text, HasSubstr("[native] " + std::string(kEscaped)));
 }
 
-TEST(ShownNames, OfPerfsMapHaveNoTerminalControls) {
+TEST(ShownNames, ThePerfMapHasNoTerminalControls) {
     EXPECT_EQ(perf_map_line(0x1000, 0x1010, named(kControls)),
               "1000 10 $" + named(kEscaped) + "\n");
 }

@@ -47,7 +47,7 @@ TEST(PerfAccess, AFilterIsBlamedWhereItRefusesTheCall) {
     }
 }
 
-TEST(PerfAccess, OtherReasons) {
+TEST(PerfAccess, ExplainsOtherRefusals) {
     EXPECT_THAT(said({.paranoid = 2, .capable = true}), HasSubstr("a security module"));
     const auto none = perf_refused({.kernel_has_events = false, .reaches_kernel = false}, ENOSYS);
     EXPECT_EQ(none.code, ErrorCode::kUnsupported);

@@ -5,7 +5,7 @@
 namespace beamdump::sampler {
 namespace {
 
-TEST(CallPlace, OfAThreadThatWaits) {
+TEST(CallPlace, ReadsThatOfAWaitingThread) {
     const auto place = parse_call_place(
         "202 0x7f2c8c0010a8 0x189 0x0 0x0 0x0 0xffffffff 0x7ffd3b9ff1f0 0x7f2c8d4f1117\n");
     ASSERT_TRUE(place && *place);
@@ -19,13 +19,13 @@ TEST(CallPlace, OutsideOfASystemCall) {
     EXPECT_EQ((*place)->stack_pointer, 0x7ffd0c5d4c48U);
 }
 
-TEST(CallPlace, OfAThreadThatRuns) {
+TEST(CallPlace, ReadsThatOfARunningThread) {
     const auto place = parse_call_place("running\n");
     ASSERT_TRUE(place);
     EXPECT_FALSE(*place);
 }
 
-TEST(CallPlace, OtherTextIsAnError) {
+TEST(CallPlace, RefusesOtherText) {
     for (const auto* text : {"", "\n", "202", "0x1 0x2", "202 0x1", "202 0x1 2", "202 0x 0x1",
                              "202 0x1 0x2 ", "202 0x1 0x10000000000000000", "runs"}) {
         EXPECT_FALSE(parse_call_place(text)) << text;

@@ -7,7 +7,7 @@
 namespace beamdump::sampler {
 namespace {
 
-TEST(SchedulerNumber, OfBothNamings) {
+TEST(SchedulerNumber, ReadsBothNamings) {
     EXPECT_EQ(scheduler_number("1_scheduler"), 1U);
     EXPECT_EQ(scheduler_number("erts_sched_12"), 12U);
     EXPECT_EQ(scheduler_number("erts_dcpus_1"), std::nullopt);
@@ -16,7 +16,7 @@ TEST(SchedulerNumber, OfBothNamings) {
     EXPECT_EQ(scheduler_number(""), std::nullopt);
 }
 
-TEST(SchedulerOfThread, OfBothNamingsAndAllKinds) {
+TEST(SchedulerOfThread, ReadsBothNamingsOfAllKinds) {
     using Found = std::pair<records::SchedulerKind, std::uint32_t>;
     const auto normal = records::SCHEDULER_KIND_NORMAL;
     EXPECT_EQ(scheduler_of_thread("1_scheduler"), Found(normal, 1));
@@ -34,14 +34,14 @@ constexpr std::string_view kStatus =
     "Name:\t1_scheduler\nState:\tS (sleeping)\nPid:\t12\n"
     "voluntary_ctxt_switches:\t40\nnonvoluntary_ctxt_switches:\t2\n";
 
-TEST(ThreadRest, OfAStatusFile) {
+TEST(ThreadRest, ReadsAStatusFile) {
     const auto rest = parse_thread_rest(kStatus);
     ASSERT_TRUE(rest);
     EXPECT_TRUE(rest->sleeps);
     EXPECT_EQ(rest->switches, 42U);
 }
 
-TEST(ThreadRest, WithoutWhatItNeedsItIsAnError) {
+TEST(ThreadRest, RefusesAFileWithoutItsFields) {
     for (const std::string_view field :
          {"State", "voluntary_ctxt_switches", "nonvoluntary_ctxt_switches"}) {
         std::string status(kStatus);
@@ -58,7 +58,7 @@ TEST(ThreadRest, OnlyAThreadThatSleptAtBothTimesRested) {
     EXPECT_FALSE((ThreadRest{false, 7}).rested_until({true, 7}));
 }
 
-TEST(ThreadRest, OfThisThread) {
+TEST(ThreadRest, ReadsThatOfThisThread) {
     const auto rest = thread_rest(::getpid(), ::gettid());
     ASSERT_TRUE(rest) << rest.error().message;
     EXPECT_FALSE(rest->sleeps) << "it runs";

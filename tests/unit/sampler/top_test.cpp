@@ -37,7 +37,7 @@ TEST(TopRates, AreChangesASecond) {
     EXPECT_THAT(rates[0].queue_growth, Optional(15.0));
 }
 
-TEST(TopRates, WhatWasNotThereBeforeHasNone) {
+TEST(TopRates, ANewProcessHasNoRate) {
     auto other_process = process(2, 900);
     other_process.owner_id = 777;  // the slot is another process's now
     const auto rates =

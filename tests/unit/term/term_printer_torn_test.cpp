@@ -78,7 +78,7 @@ TEST_F(TornTermTest, AMapWhoseKeysDoNotMatchIsMarked) {
     EXPECT_EQ(text(TermBuilder::boxed(map)), fmt::format("#Unreadable<{:#018x}>", map));
 }
 
-TEST_F(TornTermTest, WhatTheTablesLackIsMarked) {
+TEST_F(TornTermTest, MarksAtomsThatTheTablesLack) {
     const auto fun = b.local_fun("m", 1, 2);
     const auto external = b.external_pid(b.node("gone@host"), 1, 2);
     const auto magic = b.magic_reference({1, 2, 3});

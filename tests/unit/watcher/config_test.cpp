@@ -97,7 +97,7 @@ above = "90%"
     EXPECT_EQ(config->crash_dumps.command, "true");
 }
 
-TEST(ConfigTest, WhatIsWrongIsToldWithItsLineAndWhatIsAllowed) {
+TEST(ConfigTest, AnErrorNamesItsLineAndWhatIsAllowed) {
     const std::pair<std::string_view, std::string_view> wrong[] = {
         {"interval = \"soon\"\n", "w:1: interval is \"soon\", such as \"10s\""},
         {"\n\nfolders = \"x\"\n",

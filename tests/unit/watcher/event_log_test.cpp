@@ -17,7 +17,7 @@ std::size_t lines_of(const std::string& text) {
     return static_cast<std::size_t>(std::ranges::count(text, '\n'));
 }
 
-TEST(EventLogTest, WhatHappensEachSecondIsToldThreeTimesAnHour) {
+TEST(EventLogTest, AnEventOfEachSecondIsToldThreeTimesAnHour) {
     test::TextOutput output;
     EventLog log(output, false);
     for (int at = 0; at < 3600; ++at) {

@@ -156,7 +156,7 @@ TEST_F(RecordingTest, RecordingsOfShortRunsGoFirst) {
                                                     recording_name("rabbit@host2", begin)));
 }
 
-TEST(ReadingOfTest, WhatWasNotReadIsAbsent) {
+TEST(ReadingOfTest, AnUnreadValueIsAbsent) {
     const auto reading = reading_of({{Quantity::kMemory, {.value = 90, .whole = 100}},
                                      {Quantity::kPressure, {.value = 12.34}}});
     EXPECT_EQ(reading.used_bytes(), 90U);

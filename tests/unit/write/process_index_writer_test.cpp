@@ -98,7 +98,7 @@ TEST_F(ProcessIndexWriterTest, TotalsAddUp) {
     EXPECT_EQ(totals.process_memory_bytes(), kRows * (kRows - 1) / 2);
 }
 
-TEST(ProcessTotals, OfWhatNoProcessTellsAreAbsent) {
+TEST(ProcessTotals, AreAbsentWhereNoProcessHasTheValue) {
     records::Totals totals;
     add_to_totals({}, totals);
     EXPECT_EQ(totals.processes(), 1U);

@@ -1,17 +1,30 @@
 #include "query/tables/atoms.h"
 
 #include "cli/command_table.h"
-#include "cli/shared_options.h"
+#include "cli/list_command.h"
 #include "render/tables/atoms.h"
 
 #include <libdump/base/return_if_error.h>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace beamdump::cli {
 
 namespace {
 
+ListColumns columns_of(query::AtomRows rows) {
+    return {.columns = query::atom_columns(rows),
+            .sort = query::atom_sort(rows),
+            .things = rows == query::AtomRows::kEach ? "atoms" : "groups",
+            .shown = rows == query::AtomRows::kEach ? "index,bytes,text"
+                                                    : "count,share,bytes,atoms,newest"};
+}
+
 class AtomsCommand final : public Command {
   public:
+    AtomsCommand() : list_(columns_of(query::AtomRows::kGroups)) {}
+
     [[nodiscard]] Description description() const override {
         return {"atoms", "Count atoms: how many of the limit, groups that differ in digits only",
                 "atoms node.beamdump --sort newest"};
@@ -19,41 +32,45 @@ class AtomsCommand final : public Command {
 
     void add_options(CLI::App& app) override {
         add_dump(app, dump_);
-        auto* list = app.add_flag("--list", options_.list, "List each atom, newest first");
+        auto* each = app.add_flag(
+            "--list", each_,
+            fmt::format(
+                "List each atom, newest first (columns: {})",
+                fmt::join(query::column_names(query::atom_columns(query::AtomRows::kEach)), ", ")));
         app.add_flag("--group", group_, "Group atoms that differ in digits only (default)")
-            ->excludes(list);
-        app.add_option("--sort", sort_,
-                       "count (default for groups), newest (default with --list), bytes or name")
-            ->option_text("ORDER");
-        add_filter(app, options_.filters, "Only atoms that contain TEXT");
-        add_count(app, "--limit", options_.limit, "Show at most N (0: all; default 20)");
+            ->excludes(each);
+        list_.add(app);
         add_answer(app, answer_);
     }
 
     Result<void> check_options() override {
-        if (!sort_.empty()) {
-            ASSIGN_OR_RETURN(const auto sort, query::parse_atom_sort(sort_));
-            options_.sort = sort;
+        auto& sort = list_.changed().sort;
+        if (each_) {
+            list_.change_to(columns_of(query::AtomRows::kEach));
+        } else if (sort == "newest") {
+            // When its text was made says more than the text.
+            sort = "newest_index";
         }
-        return {};
+        return list_.check();
     }
 
     Result<Outcome> run(Invocation& invocation) override {
         auto choice = no_heaps();
         choice.other_sections = true;
+        const auto rows = each_ ? query::AtomRows::kEach : query::AtomRows::kGroups;
         ASSIGN_OR_RETURN(auto dump, invocation.open(dump_, choice));
-        ASSIGN_OR_RETURN(const auto report, query::atom_report(*dump, dump_, options_));
+        ASSIGN_OR_RETURN(auto answer, query::list_atoms(*dump, dump_, rows, list_.query()));
         const auto render = answer_.json ? render::atoms_json : render::atoms_text;
-        render(fitted(invocation.out(), answer_), report, options_.list);
+        render(fitted(invocation.out(), answer_), answer, query::dump_facts(*dump, dump_), rows);
         return Outcome{};
     }
 
   private:
     std::string dump_;
     AnswerOptions answer_;
-    std::string sort_;
+    bool each_ = false;
     bool group_ = false;
-    query::AtomsOptions options_;
+    ListOptions list_;
 };
 
 }  // namespace

@@ -8,6 +8,9 @@
 
 #include <libdump/base/return_if_error.h>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 namespace beamdump::cli {
 
 namespace {
@@ -24,6 +27,11 @@ class MessagesCommand final : public Command {
         add_count(app, "--from", options_.from,
                   "Start at entry N of the message queues (default 0, the first)");
         add_count(app, "--limit", options_.limit, "Show at most N (0: all; default 20)");
+        add_filter(
+            app, options_.filters,
+            fmt::format("Only messages with TEXT in shape or text, or 'COLUMN OP VALUE' as in "
+                        "all lists. Columns: {}",
+                        fmt::join(query::column_names(query::message_columns()), ", ")));
         add_term_bytes(app, options_.term_bytes, answer_, "message");
         app.add_option("--by", by_, "Count all messages by shape (default) or sender")
             ->type_name("WHAT");
@@ -37,6 +45,9 @@ class MessagesCommand final : public Command {
     }
 
     Result<void> check_options() override {
+        for (const std::string& filter : options_.filters) {
+            RETURN_IF_ERROR(query::RowFilter::parse(query::message_columns(), filter));
+        }
         ASSIGN_OR_RETURN(options_.by, query::parse_messages_by(by_));
         return {};
     }

@@ -138,11 +138,13 @@ class ReportCommand final : public Command {
             write_list(dump, summary.dump, page,
                        {.schema = "beamdump.timers/1", .member = "timers", .things = "timers"},
                        query::list_timers, "left_ms"));
-        query::AtomsOptions atoms_options;
-        atoms_options.limit = kMostRows;
-        ASSIGN_OR_RETURN(auto atoms, query::atom_report(dump, path, atoms_options));
-        atoms.dump.file = name;
-        page.answer("atoms", [&](render::Output& out) { render::atoms_json(out, atoms, false); });
+        query::RowQuery atoms;
+        atoms.limit = kMostRows;
+        ASSIGN_OR_RETURN(auto groups,
+                         query::list_atoms(dump, path, query::AtomRows::kGroups, atoms));
+        page.answer("atoms", [&](render::Output& out) {
+            render::atoms_json(out, groups, summary.dump, query::AtomRows::kGroups);
+        });
         RETURN_IF_ERROR(write_waits(dump, path, page));
         RETURN_IF_ERROR(write_binaries(dump, path, page));
         if (!later_.empty()) {

@@ -2,6 +2,7 @@
 
 #include "cli/command_table.h"
 #include "cli/shared_options.h"
+#include "cli/sql_prompt.h"
 
 #include <libdump/base/return_if_error.h>
 
@@ -11,6 +12,8 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <stop_token>
+#include <unistd.h>
 #include <utility>
 #include <vector>
 
@@ -32,6 +35,9 @@ class SqlCommand final : public Command {
                        "name as it is given here");
         app.add_option("--file", file_, "Read the statement from FILE; all words are dumps then")
             ->option_text("FILE");
+        app.add_flag("--prompt", prompt_,
+                     "Read statements from the terminal, with completion by Tab; all words are "
+                     "dumps then. So do one dump and no statement");
         app.add_flag("--tables", tables_, "Show the tables and their columns, and end");
         app.add_flag("--json", json_, "Print JSON: NULL is an absent member");
         app.add_flag("--ndjson", ndjson_, "Print a JSON object for each row, a line each");
@@ -45,10 +51,15 @@ class SqlCommand final : public Command {
         if (int{json_} + int{ndjson_} + int{csv_} > 1) {
             return fail(ErrorCode::kUsage, "--json, --ndjson and --csv exclude each other");
         }
-        if (tables_) {
+        if (prompt_ && !file_.empty()) {
+            return fail(ErrorCode::kUsage, "--prompt and --file exclude each other");
+        }
+        prompt_ = prompt_ || (!tables_ && file_.empty() && words_.size() == 1 &&
+                              isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1);
+        if (tables_ || (prompt_ && !words_.empty())) {
             return {};
         }
-        if (file_.empty()) {
+        if (file_.empty() && !prompt_) {
             if (words_.size() < 2) {
                 return fail(ErrorCode::kUsage,
                             "name a dump and a statement: sql node.beamdump 'SELECT ...'");
@@ -73,19 +84,50 @@ class SqlCommand final : public Command {
             render::sql_tables_text(invocation.out());
             return Outcome{};
         }
-        ASSIGN_OR_RETURN(auto question,
-                         sql::Question::prepare(statement_, {.memory = invocation.limits().memory,
-                                                             .stop = invocation.limits().stop}));
-        auto choice = question->reads_terms() ? all_heaps() : no_heaps();
+        if (prompt_) {
+            RETURN_IF_ERROR(open_dumps(invocation, false));
+            render::DescriptorOutput out(STDOUT_FILENO, "standard output");
+            RETURN_IF_ERROR(answer_at_prompt(
+                out, invocation.err(),
+                [&](const std::string& statement, const std::stop_token& stop) -> Result<void> {
+                    auto outcome = answer(invocation, out, statement, stop);
+                    return outcome ? Result<void>() : std::unexpected(outcome.error());
+                }));
+            return Outcome{};
+        }
+        return answer(invocation, invocation.out(), statement_, invocation.limits().stop);
+    }
+
+  private:
+    /// Opens the dumps, or again where terms are read and crash dumps were converted without.
+    Result<void> open_dumps(Invocation& invocation, bool terms) {
+        if (!sources_.empty() && (has_terms_ || !terms)) {
+            return {};
+        }
+        auto choice = terms ? all_heaps() : no_heaps();
         choice.other_sections = true;
         std::vector<sql::Source> sources;
         for (const auto& name : words_) {
             ASSIGN_OR_RETURN(auto* dump, invocation.open(name, choice));
             sources.push_back({dump, name, invocation.limits(), sensitive_});
         }
-        auto& out = invocation.out();
+        sources_ = std::move(sources);
+        has_terms_ = terms;
+        return {};
+    }
+
+    Result<Outcome> answer(Invocation& invocation, render::Output& out,
+                           const std::string& statement, const std::stop_token& stop) {
+        ASSIGN_OR_RETURN(auto question,
+                         sql::Question::prepare(
+                             statement, {.memory = invocation.limits().memory, .stop = stop}));
+        RETURN_IF_ERROR(open_dumps(invocation, question->reads_terms()));
         if (!wide_ && form() == render::SqlForm::kTable) {
             out.fit_terminal();
+        }
+        auto sources = sources_;
+        for (sql::Source& source : sources) {
+            source.limits.stop = stop;
         }
         ASSIGN_OR_RETURN(const auto left_out,
                          render::write_sql(out, *question, std::move(sources), form()));
@@ -99,7 +141,6 @@ class SqlCommand final : public Command {
         return Outcome{.incomplete = left_out.things != 0};
     }
 
-  private:
     [[nodiscard]] render::SqlForm form() const {
         return json_     ? render::SqlForm::kJson
                : ndjson_ ? render::SqlForm::kNdjson
@@ -110,6 +151,9 @@ class SqlCommand final : public Command {
     std::vector<std::string> words_;
     std::string statement_;
     std::string file_;
+    std::vector<sql::Source> sources_;
+    bool has_terms_ = false;
+    bool prompt_ = false;
     bool tables_ = false;
     bool json_ = false;
     bool ndjson_ = false;

@@ -56,6 +56,15 @@ class MessageShapes {
     ExternalAtoms atoms_;
 };
 
+enum Place : std::uint8_t { kIndex, kQueue, kShape, kTerm, kPlaces };
+
+constexpr std::array<Column, kPlaces> kColumns = {
+    {{.name = "index", .kind = ColumnKind::kSpan},
+     {.name = "queue", .one_of = "inner middle outer buffer"},
+     {.name = "shape"},
+     {.name = "term"}}};
+constexpr std::size_t kFilteredBytes = 4096;
+
 constexpr const char* kUnreadable = "unreadable";
 constexpr std::uint64_t kMaxShownElements = 8;
 /// Limit of items skipped in search of a wrapped message.
@@ -439,6 +448,10 @@ std::string queue_text(records::QueueKind kind) {
     }
 }
 
+std::span<const Column> message_columns() {
+    return kColumns;
+}
+
 Result<MessagesBy> parse_messages_by(std::string_view name) {
     return parse_choice("way to count messages", name, kMessagesBy);
 }
@@ -446,18 +459,23 @@ Result<MessagesBy> parse_messages_by(std::string_view name) {
 Result<std::unique_ptr<MessageListing>> MessageListing::open(Dump& dump, const std::string& file,
                                                              std::string_view name,
                                                              const MessagesOptions& options) {
+    std::vector<RowFilter> filters;
+    for (const std::string& text : options.filters) {
+        ASSIGN_OR_RETURN(filters.emplace_back(), RowFilter::parse(kColumns, text));
+    }
     ASSIGN_OR_RETURN(auto process, open_process(dump, name));
     return std::unique_ptr<MessageListing>(
-        new MessageListing(dump, file, std::move(process), options));
+        new MessageListing(dump, file, std::move(process), options, std::move(filters)));
 }
 
 MessageListing::MessageListing(Dump& dump, const std::string& file,
                                std::unique_ptr<OpenedProcess> process,
-                               const MessagesOptions& options)
+                               const MessagesOptions& options, std::vector<RowFilter> filters)
     : dump_(dump),
       facts_(query::dump_facts(dump, file)),
       process_(std::move(process)),
       options_(options),
+      filters_(std::move(filters)),
       printer_(dump, *process_),
       walker_(dump.reader(), process_->run),
       withheld_(terms_withheld(process_->run, options.sensitive)) {
@@ -512,6 +530,24 @@ Result<SenderHistogram> MessageListing::senders() {
     return count_senders(dump_, *process_, histogram_records_);
 }
 
+Result<bool> MessageListing::passes(const records::Message& entry) {
+    Row row = {walker_.index(), queue_text(entry.queue()), Cell(), Cell()};
+    const auto asks_for = [this](std::size_t column) {
+        return std::ranges::any_of(filters_, [column](const RowFilter& filter) {
+            return filter.column().value_or(column) == column;
+        });
+    };
+    if (asks_for(kShape)) {
+        ASSIGN_OR_RETURN(row[kShape], MessageShapes(dump_, *process_).shape(entry));
+    }
+    if (asks_for(kTerm)) {
+        ASSIGN_OR_RETURN(auto text, printer_.text(entry, kFilteredBytes));
+        row[kTerm] = std::move(text.text);
+    }
+    return std::ranges::all_of(
+        filters_, [&row](const RowFilter& filter) { return filter.passes(row, Case::kMatters); });
+}
+
 Result<std::optional<MessageLine>> MessageListing::next() {
     while (options_.limit == 0 || given_ < options_.limit) {
         ASSIGN_OR_RETURN(auto entry, walker_.next());
@@ -519,6 +555,10 @@ Result<std::optional<MessageLine>> MessageListing::next() {
             break;
         }
         if (!is_message(*entry)) {
+            continue;
+        }
+        ASSIGN_OR_RETURN(const auto wanted, passes(*entry));
+        if (!wanted) {
             continue;
         }
         ASSIGN_OR_RETURN(auto text, printer_.text_in_pieces(*entry, options_.term_bytes));

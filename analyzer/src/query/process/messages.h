@@ -3,6 +3,8 @@
 #include "query/process/message_senders.h"
 #include "query/process/opened_process.h"
 #include "query/process/process_details.h"
+#include "query/rows/column.h"
+#include "query/rows/row_filter.h"
 #include "query/term/term_text.h"
 
 #include <libdump/model/external_message.h>
@@ -14,6 +16,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -54,6 +57,9 @@ enum class MessagesBy : std::uint8_t { kShape, kSender };
 /// shape or sender. kUsage.
 Result<MessagesBy> parse_messages_by(std::string_view name);
 
+/// What --filter knows of a message: index, queue, shape, term (the first 4,096 bytes of its text).
+std::span<const Column> message_columns();
+
 struct MessagesOptions {
     std::uint64_t from = 0;        ///< index of the first entry, counting all of the queues
     std::uint64_t limit = 20;      ///< messages; 0: all
@@ -61,6 +67,7 @@ struct MessagesOptions {
     bool histogram = true;
     bool sensitive = false;  ///< show the messages of a process flagged sensitive
     MessagesBy by = MessagesBy::kShape;
+    std::vector<std::string> filters = {};  ///< of message_columns(); all must match
 };
 
 struct ShapeCount {
@@ -105,7 +112,8 @@ class MessageListing {
     /// ... by who sent them. Reads all of them too.
     Result<SenderHistogram> senders();
 
-    /// The next message of the page; nullopt after the last. Reads only the records of the page.
+    /// The next message that passes the filters; nullopt after the last of the page. Reads only the
+    /// records up to it.
     Result<std::optional<MessageLine>> next();
 
     [[nodiscard]] std::uint64_t placeholders() const { return printer_.placeholders(); }
@@ -119,12 +127,14 @@ class MessageListing {
 
   private:
     MessageListing(Dump& dump, const std::string& file, std::unique_ptr<OpenedProcess> process,
-                   const MessagesOptions& options);
+                   const MessagesOptions& options, std::vector<RowFilter> filters);
+    Result<bool> passes(const records::Message& entry);
 
     Dump& dump_;
     DumpFacts facts_;
     std::unique_ptr<OpenedProcess> process_;
     MessagesOptions options_;
+    std::vector<RowFilter> filters_;
     MessagePrinter printer_;
     MessageWalker walker_;
     Withheld withheld_ = Withheld::kNo;

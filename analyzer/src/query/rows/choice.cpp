@@ -20,9 +20,4 @@ std::string unknown_value(std::string_view what, std::string_view word,
         nearest.best().empty() ? "" : fmt::format("; did you mean \"{}\"?", nearest.best()));
 }
 
-bool contains_all(std::string_view text, std::span<const std::string> wanted) {
-    return std::ranges::all_of(wanted,
-                               [text](const std::string& part) { return text.contains(part); });
-}
-
 }  // namespace beamdump::query

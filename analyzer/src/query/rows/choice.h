@@ -34,7 +34,4 @@ Result<Value> parse_choice(std::string_view what, std::string_view word,
     return fail(ErrorCode::kUsage, unknown_value(what, word, names));
 }
 
-/// Whether a text contains all of some texts.
-bool contains_all(std::string_view text, std::span<const std::string> wanted);
-
 }  // namespace beamdump::query

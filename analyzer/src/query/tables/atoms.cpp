@@ -1,98 +1,133 @@
 #include "query/tables/atoms.h"
 
-#include "query/rows/choice.h"
 #include "query/tables/atom_sections.h"
 
-#include <libdump/base/first_items.h>
 #include <libdump/base/return_if_error.h>
 #include <libdump/model/dump_form.h>
 #include <libdump/term/atom_text.h>
 
 #include <algorithm>
 #include <array>
-#include <functional>
-#include <tuple>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 namespace beamdump::query {
 
 namespace {
 
-constexpr std::array<Named<AtomSort>, 4> kAtomSorts = {{{"newest", AtomSort::kNewest},
-                                                        {"count", AtomSort::kCount},
-                                                        {"bytes", AtomSort::kBytes},
-                                                        {"name", AtomSort::kName}}};
+constexpr std::array<Column, 3> kAtomColumns = {
+    {{.name = "index", .title = "INDEX", .kind = ColumnKind::kSpan, .also = "newest"},
+     {.name = "text",
+      .title = "ATOM",
+      .kind = ColumnKind::kTextOfAll,
+      .shrinks = true,
+      .also = "name",
+      .sentence = "As Erlang prints it"},
+     {.name = "bytes",
+      .title = "TEXT",
+      .kind = ColumnKind::kBytes,
+      .sentence = "Of the text, UTF-8"}}};
 
-bool is_digit(char c) {
-    return c >= '0' && c <= '9';
-}
+constexpr std::array<Column, 6> kGroupColumns = {
+    {{.name = "atoms",
+      .title = "ATOMS, DIGITS AS N",
+      .kind = ColumnKind::kTextOfAll,
+      .shrinks = true,
+      .also = "name",
+      .sentence = "As Erlang prints it, each run of digits as N; of one atom, its text"},
+     {.name = "count", .title = "COUNT", .kind = ColumnKind::kCount, .minimum = 1},
+     {.name = "share",
+      .title = "SHARE",
+      .kind = ColumnKind::kTenths,
+      .sentence = "Of the atoms whose text is in the dump",
+      .exported = false,
+      .in_json = false},
+     {.name = "bytes",
+      .title = "TEXT",
+      .kind = ColumnKind::kBytes,
+      .sentence = "Of their texts, UTF-8"},
+     {.name = "newest",
+      .title = "NEWEST",
+      .kind = ColumnKind::kTextOfAll,
+      .shrinks = true,
+      .sentence = "The text of that with the largest index"},
+     {.name = "newest_index", .kind = ColumnKind::kSpan, .sentence = "Its index"}}};
 
-bool group_before(AtomSort sort, const AtomGroup& a, const AtomGroup& b) {
-    switch (sort) {
-        case AtomSort::kCount:
-            return std::tie(b.count, b.newest_index) < std::tie(a.count, a.newest_index);
-        case AtomSort::kBytes:
-            return std::tie(b.bytes, b.newest_index) < std::tie(a.bytes, a.newest_index);
-        case AtomSort::kName:
-            return std::tie(a.name, b.newest_index) < std::tie(b.name, a.newest_index);
-        case AtomSort::kNewest:
-            break;
-    }
-    return a.newest_index > b.newest_index;
-}
-
-bool atom_before(AtomSort sort, const AtomLine& a, const AtomLine& b) {
-    switch (sort) {
-        case AtomSort::kBytes:
-            return std::tie(b.bytes, b.index) < std::tie(a.bytes, a.index);
-        case AtomSort::kName:
-            return std::tie(a.text, b.index) < std::tie(b.text, a.index);
-        default:
-            return a.index > b.index;
-    }
-}
+struct AtomGroup {
+    std::uint64_t count = 0;
+    std::uint64_t bytes = 0;
+    std::uint32_t newest_index = 0;
+    std::string newest;
+};
 
 class AtomGroups {
   public:
-    void add(std::uint32_t index, const std::string& text, AtomReport& report) {
+    void add(std::uint32_t index, const std::string& text, AtomCounts& counts) {
         auto folded = folded_digits(text);
         auto known = groups_.find(folded);
         if (known == groups_.end()) {
             if (groups_.size() >= kMaxAtomGroups) {
-                ++report.ungrouped;
+                ++counts.ungrouped;
                 return;
             }
-            known = groups_.emplace(std::move(folded), AtomGroup{}).first;
             // Atoms come newest first.
-            known->second.newest_index = index;
-            known->second.newest = text;
+            known =
+                groups_.emplace(std::move(folded), AtomGroup{.newest_index = index, .newest = text})
+                    .first;
         }
         ++known->second.count;
         known->second.bytes += text.size();
     }
 
-    void list(AtomSort sort, std::uint64_t limit, AtomReport& report) {
-        report.groups = groups_.size();
-        FirstItems<AtomGroup> first(limit, [sort](const AtomGroup& a, const AtomGroup& b) {
-            return group_before(sort, a, b);
-        });
-        for (auto& [folded, group] : groups_) {
-            group.pattern = quoted_atom(folded);
-            group.name = group.count == 1 ? quoted_atom(group.newest) : group.pattern;
-            group.newest = quoted_atom(group.newest);
-            first.add(std::move(group));
+    void list(std::uint64_t named, RowList& list) const {
+        constexpr std::uint64_t kTenthsOfAll = 1000;
+        for (const auto& [folded, group] : groups_) {
+            auto newest = quoted_atom(group.newest);
+            auto name = group.count == 1 ? newest : quoted_atom(folded);
+            list.add({std::move(name), group.count, group.count * kTenthsOfAll / named, group.bytes,
+                      std::move(newest), std::uint64_t{group.newest_index}});
         }
-        report.largest_groups = first.take();
     }
 
   private:
     std::unordered_map<std::string, AtomGroup> groups_;
 };
 
+/// What atoms' texts must have, taken from the filters.
+std::vector<std::string> take_texts(std::vector<std::string>& filters) {
+    std::vector<std::string> texts;
+    std::erase_if(filters, [&texts](const std::string& filter) {
+        const auto split = split_filter(filter);
+        if (!split.column.empty()) {
+            return false;
+        }
+        texts.emplace_back(split.value);
+        return true;
+    });
+    return texts;
+}
+
 }  // namespace
 
+std::span<const Column> atom_columns(AtomRows rows) {
+    return rows == AtomRows::kEach ? std::span<const Column>(kAtomColumns) : kGroupColumns;
+}
+
+std::string_view atom_sort(AtomRows rows) {
+    return rows == AtomRows::kEach ? "index" : "count,newest_index";
+}
+
+std::string_view text_at(const Row& row, AtomGroupPlace place) {
+    return std::get<std::string>(row[std::to_underlying(place)]);
+}
+
+std::uint64_t number_at(const Row& row, AtomGroupPlace place) {
+    return std::get<std::uint64_t>(row[std::to_underlying(place)]);
+}
+
 std::string folded_digits(std::string_view text) {
+    const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
     std::string folded;
     for (std::size_t i = 0; i < text.size(); ++i) {
         if (!is_digit(text[i])) {
@@ -114,59 +149,55 @@ AtomLimit atom_limit(const Dump& dump) {
                                        : atom_limit_of({arguments.begin(), arguments.end()});
 }
 
-Result<AtomSort> parse_atom_sort(std::string_view name) {
-    return parse_choice("sort order", name, kAtomSorts);
-}
-
-Result<AtomReport> atom_report(Dump& dump, const std::string& file, const AtomsOptions& options) {
-    AtomReport report;
-    report.dump = dump_facts(dump, file);
-    report.in_order = form_of(dump).atom_indices;
+Result<AtomsAnswer> list_atoms(Dump& dump, const std::string& file, AtomRows rows,
+                               const RowQuery& query) {
+    RowQuery of_rows = query;
+    const auto texts = take_texts(of_rows.filters);
+    if (of_rows.sort.empty()) {
+        of_rows.sort = atom_sort(rows);
+    }
+    ASSIGN_OR_RETURN(auto list, RowList::make(atom_columns(rows), of_rows));
+    AtomsAnswer answer{.counts = {}, .list = std::move(list)};
+    AtomCounts& counts = answer.counts;
+    counts.in_order = form_of(dump).atom_indices;
     const AtomLimit limit = atom_limit(dump);
-    report.limit = limit.limit;
-    report.limit_is_default = limit.is_default;
-    const AtomSort sort =
-        options.sort.value_or(options.list ? AtomSort::kNewest : AtomSort::kCount);
-    FirstItems<AtomLine> first(options.limit, [sort](const AtomLine& a, const AtomLine& b) {
-        return atom_before(sort, a, b);
-    });
+    counts.limit = limit.limit;
+    counts.limit_is_default = limit.is_default;
     AtomGroups groups;
     const auto visit = [&](std::uint32_t index, const std::string& text) {
-        ++report.named;
-        report.text_bytes += text.size();
-        if (!contains_all(text, options.filters)) {
+        ++counts.named;
+        counts.text_bytes += text.size();
+        if (!std::ranges::all_of(texts, [&text](const std::string& wanted) {
+                return has_pattern(text, wanted, Case::kMatters);
+            })) {
             return;
         }
-        ++report.matching;
-        if (options.list) {
-            first.add({index, quoted_atom(text), text.size()});
+        ++counts.matching;
+        if (rows == AtomRows::kEach) {
+            answer.list.add({std::uint64_t{index}, quoted_atom(text), std::uint64_t{text.size()}});
         } else {
-            groups.add(index, text, report);
+            groups.add(index, text, counts);
         }
     };
     const auto& totals = dump.trailer().totals();
     if (is_of_crash_dump(dump)) {
         ASSIGN_OR_RETURN(const auto sections,
                          visit_atom_sections(dump, file, totals.atoms(), visit));
-        report.in_order = sections != 0 && sections <= totals.atoms();
+        counts.in_order = sections != 0 && sections <= totals.atoms();
         if (totals.has_atoms()) {
-            report.count = totals.atoms();
+            counts.count = totals.atoms();
         }
         if (sections == 0) {
-            report.absent_because = dump.capture().has_cut_off()
+            counts.absent_because = dump.capture().has_cut_off()
                                         ? "the crash dump breaks off before its section of atoms"
                                         : "the crash dump has no section of atoms";
         }
     } else {
         RETURN_IF_ERROR(dump.atoms().visit_newest_first(visit));
-        report.count = report.named;
+        counts.count = counts.named;
     }
-    if (options.list) {
-        report.atoms = first.take();
-    } else {
-        groups.list(sort, options.limit, report);
-    }
-    return report;
+    groups.list(counts.named, answer.list);
+    return answer;
 }
 
 }  // namespace beamdump::query

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "query/facts/dump_facts.h"
+#include "query/rows/row_list.h"
 
 #include <libdump/base/error.h>
 #include <libdump/format/atom_limit.h>
@@ -8,43 +8,36 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace beamdump::query {
 
-enum class AtomSort : std::uint8_t { kNewest, kCount, kBytes, kName };
+/// What the rows of a list of atoms are. Groups: atoms whose texts are the same but for their
+/// digits.
+enum class AtomRows : std::uint8_t { kGroups, kEach };
 
-/// newest, count, bytes or name. kUsage.
-Result<AtomSort> parse_atom_sort(std::string_view name);
+/// Places of the columns of atoms that are listed each by itself.
+enum class AtomPlace : std::uint8_t { kIndex, kText, kBytes };
 
-struct AtomsOptions {
-    bool list = false;  ///< each atom by itself, instead of groups
-    /// Nothing: groups by count, atoms newest first.
-    std::optional<AtomSort> sort;
-    std::vector<std::string> filters;  ///< texts that an atom must contain
-    std::uint64_t limit = 20;          ///< 0: all
+/// Places of the columns of groups.
+enum class AtomGroupPlace : std::uint8_t {
+    kName,  ///< as Erlang prints it, digits as N: param_N; of one atom, its own text
+    kCount,
+    kShare,  ///< of the atoms whose text is known
+    kBytes,  ///< of text, UTF-8
+    kNewest,
+    kNewestIndex,
 };
 
-/// Atoms whose texts are the same but for their digits.
-struct AtomGroup {
-    std::string name;     ///< as Erlang prints it, digits as N: param_N; of one atom, its own
-    std::string pattern;  ///< the same, of one atom too
-    std::uint64_t count = 0;
-    std::uint64_t bytes = 0;  ///< of text, UTF-8
-    std::uint32_t newest_index = 0;
-    std::string newest;
-};
+std::span<const Column> atom_columns(AtomRows rows);
 
-struct AtomLine {
-    std::uint32_t index = 0;
-    std::string text;  ///< as Erlang prints it
-    std::uint64_t bytes = 0;
-};
+/// What they are sorted by, unless asked otherwise: each from the newest on, groups by count.
+std::string_view atom_sort(AtomRows rows);
 
-struct AtomReport {
-    DumpFacts dump;
+/// What a dump tells of all its atoms.
+struct AtomCounts {
     std::optional<std::uint64_t> count;  ///< erlang:system_info(atom_count)
     /// erlang:system_info(atom_limit): of the command line (+t), or the default of all releases.
     std::optional<std::uint64_t> limit;
@@ -54,23 +47,30 @@ struct AtomReport {
     /// Set where a crash dump has no section `=atoms`: why. Of the atoms, those that its terms name
     /// are not listed: they have no numbers, and how many are met depends on what is read.
     std::optional<std::string> absent_because;
-    /// Atoms are numbered as they were created.
-    bool in_order = true;
-    std::uint64_t matching = 0;
-    std::uint64_t groups = 0;     ///< of the atoms that match
-    std::uint64_t ungrouped = 0;  ///< atoms in groups beyond kMaxAtomGroups, the oldest ones
-    std::vector<AtomGroup> largest_groups;
-    std::vector<AtomLine> atoms;
+    bool in_order = true;         ///< atoms are numbered as they were created
+    std::uint64_t matching = 0;   ///< atoms that have the texts that were asked for
+    std::uint64_t ungrouped = 0;  ///< of these, in groups beyond kMaxAtomGroups, the oldest ones
+};
+
+struct AtomsAnswer {
+    AtomCounts counts;
+    RowList list;
 };
 
 /// Groups that are told apart, from the newest atom back.
 inline constexpr std::size_t kMaxAtomGroups = 1U << 20U;
 
-/// As AtomReport has it.
+/// As AtomCounts has it.
 AtomLimit atom_limit(const Dump& dump);
 
-/// Reads all atoms. Memory: the different groups, at most kMaxAtomGroups, or twice `limit` atoms.
-Result<AtomReport> atom_report(Dump& dump, const std::string& file, const AtomsOptions& options);
+/// Reads all atoms. A filter without a column is of the atoms' texts; the others are of the rows.
+/// Memory: the different groups, at most kMaxAtomGroups, and what RowList holds.
+Result<AtomsAnswer> list_atoms(Dump& dump, const std::string& file, AtomRows rows,
+                               const RowQuery& query);
+
+/// A cell that all rows of the list have.
+std::string_view text_at(const Row& row, AtomGroupPlace place);
+std::uint64_t number_at(const Row& row, AtomGroupPlace place);
 
 /// The text with each run of decimal digits as one N.
 std::string folded_digits(std::string_view text);

@@ -8,6 +8,7 @@
 #include "query/holders/node_binaries.h"
 #include "query/memory/allocators.h"
 #include "query/process/process_line.h"
+#include "query/tables/atoms.h"
 #include "query/tables/ets_tables.h"
 #include "query/tables/modules.h"
 #include "query/tables/persistent_terms.h"
@@ -73,8 +74,6 @@ constexpr std::array kResident = {text("name"), count("bytes"), count("blocks")}
 constexpr std::array kGroup = {text("group_by"), text("name"),        count("count"),
                                count("memory"),  count("reductions"), count("message_queue_len"),
                                text("largest")};
-constexpr std::array kAtomGroup = {text("pattern"), count("count"), count("bytes"), text("newest"),
-                                   count("newest_index")};
 constexpr std::array kParent = {text("pid"), text("parent")};
 constexpr std::array kWait = {text("pid"), text("waits_for")};
 constexpr std::array kLink = {text("pid"), text("other_kind"), text("other"), flag("unlinking")};
@@ -82,7 +81,6 @@ constexpr std::array kMonitor = {text("pid"), text("other_kind"), text("other"),
 constexpr std::array kFrame = {text("pid"),  count("frame"), text("function"),
                                text("file"), count("line"),  flag("more")};
 constexpr std::array kMessageShape = {text("pid"), text("shape"), count("count")};
-constexpr std::array kAtom = {count("number"), text("text"), count("bytes")};
 constexpr std::array kEnd = {text("detail"), count("item_limit"), count("processes_read"),
                              count("processes_inconsistent"), count("processes_sensitive")};
 
@@ -121,14 +119,12 @@ BEAMDUMP_KIND(finding_left_out_kind, "finding_left_out", "findings_left_out", kF
 BEAMDUMP_KIND(memory_kind, "memory", "memory", kMemory)
 BEAMDUMP_KIND(resident_kind, "resident", "resident", kResident)
 BEAMDUMP_KIND(group_kind, "group", "groups", kGroup)
-BEAMDUMP_KIND(atom_group_kind, "atom_group", "atom_groups", kAtomGroup)
 BEAMDUMP_KIND(parent_kind, "parent", "parents", kParent)
 BEAMDUMP_KIND(wait_kind, "wait", "waits", kWait)
 BEAMDUMP_KIND(link_kind, "link", "links", kLink)
 BEAMDUMP_KIND(monitor_kind, "monitor", "monitors", kMonitor)
 BEAMDUMP_KIND(frame_kind, "frame", "frames", kFrame)
 BEAMDUMP_KIND(message_shape_kind, "message_shape", "message_shapes", kMessageShape)
-BEAMDUMP_KIND(atom_kind, "atom", "atoms", kAtom)
 BEAMDUMP_KIND(end_kind, "end", "exports", kEnd)
 #undef BEAMDUMP_KIND
 
@@ -155,6 +151,10 @@ BEAMDUMP_LISTED_KIND(node_kind, "node", "nodes",
                              "suspended_processes"))
 BEAMDUMP_LISTED_KIND(persistent_term_kind, "persistent_term", "persistent_terms",
                      without_values(persistent_term_columns()))
+BEAMDUMP_LISTED_KIND(atom_group_kind, "atom_group", "atom_groups",
+                     renamed(atom_columns(AtomRows::kGroups), "atoms", "pattern"))
+BEAMDUMP_LISTED_KIND(atom_kind, "atom", "atoms",
+                     renamed(atom_columns(AtomRows::kEach), "index", "number"))
 #undef BEAMDUMP_LISTED_KIND
 
 std::span<const ThingKind* const> thing_kinds() {

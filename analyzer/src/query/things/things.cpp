@@ -398,16 +398,18 @@ class Things {
     }
 
     Result<void> atom_groups() {
-        AtomsOptions atoms;
-        atoms.limit = options_.limit;
-        ASSIGN_OR_RETURN(const auto answer, atom_report(dump_, file_, atoms));
-        RETURN_IF_ERROR(begin(atom_group_kind(),
-                              answer.absent_because ? std::nullopt : std::optional(answer.groups)));
-        for (const auto& group : answer.largest_groups) {
-            RETURN_IF_ERROR(visitor_.thing(
-                atom_group_kind(),
-                {cell(group.name), cell(group.count), cell(group.bytes), cell(group.newest),
-                 answer.in_order ? cell(std::uint64_t{group.newest_index}) : Cell()}));
+        RowQuery query;
+        query.limit = options_.limit;
+        ASSIGN_OR_RETURN(auto answer, list_atoms(dump_, file_, AtomRows::kGroups, query));
+        RETURN_IF_ERROR(begin(atom_group_kind(), answer.counts.absent_because
+                                                     ? std::nullopt
+                                                     : std::optional(answer.list.matching())));
+        for (auto& group : answer.list.take()) {
+            if (!answer.counts.in_order) {
+                group[std::to_underlying(AtomGroupPlace::kNewestIndex)] = Cell();
+            }
+            RETURN_IF_ERROR(visitor_.thing(atom_group_kind(),
+                                           exported_cells(atom_columns(AtomRows::kGroups), group)));
         }
         return {};
     }

@@ -2,7 +2,7 @@
 
 #include "render/shared/json.h"
 #include "render/shared/layout.h"
-#include "render/shared/table.h"
+#include "render/shared/row_list.h"
 #include "render/shared/units.h"
 
 #include <fmt/format.h>
@@ -11,123 +11,103 @@ namespace beamdump::render {
 
 namespace {
 
+constexpr RowListTexts kGroupTexts = {"beamdump.atoms/1", "groups", "groups"};
+constexpr RowListTexts kEachTexts = {"beamdump.atoms/1", "atoms", "atoms"};
+
+const RowListTexts& texts_of(query::AtomRows rows) {
+    return rows == query::AtomRows::kEach ? kEachTexts : kGroupTexts;
+}
+
 std::string share_text(std::uint64_t part, std::uint64_t whole) {
     return whole == 0 ? "-"
                       : fmt::format("{:.1f}%",
                                     100.0 * static_cast<double>(part) / static_cast<double>(whole));
 }
 
-void print_count(Output& output, const query::AtomReport& report) {
-    std::string line = report.count ? fmt::format("{} atoms", count_text(*report.count))
+void print_count(Output& output, const query::AtomCounts& counts) {
+    std::string line = counts.count ? fmt::format("{} atoms", count_text(*counts.count))
                                     : "an unknown number of atoms";
-    if (report.limit) {
-        line += fmt::format(" of at most {}{}", count_text(*report.limit),
-                            report.limit_is_default ? " (the default)" : "");
-        line += report.count ? fmt::format(", {}", share_text(*report.count, *report.limit)) : "";
+    if (counts.limit) {
+        line += fmt::format(" of at most {}{}", count_text(*counts.limit),
+                            counts.limit_is_default ? " (the default)" : "");
+        line += counts.count ? fmt::format(", {}", share_text(*counts.count, *counts.limit)) : "";
     }
-    if (report.absent_because) {
-        output.print("{}; their texts are unknown: {}\n", line, *report.absent_because);
+    if (counts.absent_because) {
+        output.print("{}; their texts are unknown: {}\n", line, *counts.absent_because);
         return;
     }
-    if (report.count.value_or(0) != report.named) {
-        line += fmt::format("; the dump has the text of {}", count_text(report.named));
+    if (counts.count.value_or(0) != counts.named) {
+        line += fmt::format("; the dump has the text of {}", count_text(counts.named));
     }
-    line += fmt::format("; {} of text", bytes_text(report.text_bytes));
+    line += fmt::format("; {} of text", bytes_text(counts.text_bytes));
     output.print("{}\n", line);
-    if (!report.in_order) {
-        output.write("a crash dump does not tell in which order they were created\n");
+    if (!counts.in_order) {
+        output.write(
+            "a crash dump does not tell in which order they were created: \"newest\" is any of "
+            "them\n");
     }
     output.write("\n");
 }
 
-void print_groups(Output& output, const query::AtomReport& report) {
-    Table table({{"COUNT", Align::kRight},
-                 {"SHARE", Align::kRight},
-                 {"TEXT", Align::kRight},
-                 {"ATOMS, DIGITS AS N", Align::kLeft, true},
-                 {report.in_order ? "NEWEST" : "ONE OF THEM", Align::kLeft, true}});
-    for (const auto& group : report.largest_groups) {
-        table.add({count_text(group.count), share_text(group.count, report.named),
-                   bytes_text(group.bytes), one_line(group.name), one_line(group.newest)});
-    }
-    table.print(output);
-    if (report.ungrouped != 0) {
-        output.print("{} in further groups, not told apart\n",
-                     counted(report.ungrouped, "older atom"));
-    }
-    if (const auto shown = report.largest_groups.size(); shown < report.groups) {
-        output.print("{}; --limit 0 shows all\n", counted(report.groups - shown, "more group"));
-    }
-}
-
-void print_list(Output& output, const query::AtomReport& report) {
-    Table table({{report.in_order ? "INDEX" : "NUMBER", Align::kRight},
-                 {"TEXT", Align::kRight},
-                 {"ATOM", Align::kLeft, true}});
-    for (const auto& atom : report.atoms) {
-        table.add({count_text(atom.index), bytes_text(atom.bytes), one_line(atom.text)});
-    }
-    table.print(output);
-    if (const auto shown = report.atoms.size(); shown < report.matching) {
-        output.print("{}; --limit 0 shows all\n", counted(report.matching - shown, "more atom"));
-    }
-}
-
 }  // namespace
 
-void atoms_text(Output& output, const query::AtomReport& report, bool list) {
-    print_layout_notice(output, report.dump.layout);
-    print_count(output, report);
-    if (report.absent_because) {
+void atoms_text(Output& output, query::AtomsAnswer& answer, const query::DumpFacts& facts,
+                query::AtomRows rows) {
+    const auto& counts = answer.counts;
+    const bool grouped = !answer.list.group_by().empty();
+    if (counts.absent_because || (counts.matching == 0 && !grouped)) {
+        print_layout_notice(output, facts.layout);
+        print_count(output, counts);
+        if (!counts.absent_because) {
+            output.write("no atom matches\n");
+        }
         return;
     }
-    if (report.matching == 0) {
-        output.write("no atom matches\n");
-    } else if (list) {
-        print_list(output, report);
-    } else {
-        print_groups(output, report);
+    if (grouped) {
+        row_groups(output, answer.list, facts, texts_of(rows), query::atom_sort(rows), false);
+        return;
     }
+    RowListExtras extras;
+    extras.text_before = [&](Output& out) { print_count(out, counts); };
+    extras.text_after = [&](Output& out) {
+        if (counts.ungrouped != 0) {
+            out.print("{} in further groups, not told apart\n",
+                      counted(counts.ungrouped, "older atom"));
+        }
+    };
+    rows_text(output, answer.list, facts, texts_of(rows), extras);
 }
 
-void atoms_json(Output& output, const query::AtomReport& report, bool list) {
-    JsonWriter json(output, "beamdump.atoms/1");
-    write_dump(json, "dump", report.dump);
-    json.member("count", report.count);
-    json.member("limit", report.limit);
-    if (report.limit) {
-        json.member("limit_from", report.limit_is_default ? "default" : "command_line");
+void atoms_json(Output& output, query::AtomsAnswer& answer, const query::DumpFacts& facts,
+                query::AtomRows rows) {
+    const auto& counts = answer.counts;
+    const auto& texts = texts_of(rows);
+    if (!answer.list.group_by().empty()) {
+        row_groups(output, answer.list, facts, texts, query::atom_sort(rows), true);
+        return;
     }
-    const bool known = !report.absent_because;
+    JsonWriter json(output, texts.schema);
+    write_dump(json, "dump", facts);
+    json.member("count", counts.count);
+    json.member("limit", counts.limit);
+    if (counts.limit) {
+        json.member("limit_from", counts.limit_is_default ? "default" : "command_line");
+    }
+    const bool known = !counts.absent_because;
     if (known) {
-        json.member("named", report.named);
-        json.member("text_bytes", report.text_bytes);
+        json.member("named", counts.named);
+        json.member("text_bytes", counts.text_bytes);
     }
-    json.member("absent_because", report.absent_because);
-    json.member("in_order_of_creation", report.in_order);
+    json.member("absent_because", counts.absent_because);
+    json.member("in_order_of_creation", counts.in_order);
     if (known) {
-        json.member("matching", report.matching);
+        json.member("matching", counts.matching);
     }
-    if (list) {
-        write_objects(json, "atoms", report.atoms, [&json](const query::AtomLine& atom) {
-            json.member("index", atom.index);
-            json.member("text", atom.text);
-            json.member("bytes", atom.bytes);
-        });
-    } else {
-        if (known) {
-            json.member("group_count", report.groups);
-            json.member("ungrouped", report.ungrouped);
-        }
-        write_objects(json, "groups", report.largest_groups,
-                      [&json](const query::AtomGroup& group) {
-                          json.member("atoms", group.name);
-                          json.member("count", group.count);
-                          json.member("bytes", group.bytes);
-                          json.member("newest", group.newest);
-                          json.member("newest_index", group.newest_index);
-                      });
+    if (known && rows == query::AtomRows::kGroups) {
+        json.member("group_count", answer.list.matching());
+        json.member("ungrouped", counts.ungrouped);
     }
+    row_array_json(json, answer.list, texts);
     json.finish();
 }
 

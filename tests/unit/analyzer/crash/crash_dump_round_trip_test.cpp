@@ -126,7 +126,7 @@ TEST_F(CrashDumpRoundTrip, HasTheDumpsOwnHeadAndSections) {
     EXPECT_EQ(program_.run({"crash-dump", "text.beamdump"}).out, written_);
 }
 
-TEST_F(CrashDumpRoundTrip, OfANodeWithWordsOfFourBytes) {
+TEST_F(CrashDumpRoundTrip, KeepsANodeWithWordsOfFourBytes) {
     CrashText dump{.system = "Erlang R16B03 (erts-5.10.4) [source] [smp:2:2]"};
     const std::regex high("7FCA0");
     dump.heap = std::regex_replace(dump.heap, high, "7FC0");
@@ -160,7 +160,7 @@ TEST_F(CrashDumpRoundTrip, MessagesAreCountedByAtomsOfTheHeap) {
     EXPECT_THAT(senders, HasSubstr("<0.8.0>"));
 }
 
-TEST_F(CrashDumpRoundTrip, WhatBreaksOffIsSaidOfTheConversionToo) {
+TEST_F(CrashDumpRoundTrip, AConversionSaysThatItsTextBreaksOff) {
     round_trip({.tail = ""});
     for (const std::string dump : {"text.beamdump", "converted.beamdump"}) {
         const Ran ran = ask(dump, {"processes"});

@@ -204,7 +204,7 @@ std::string with_suspended(int processes, const std::string& port) {
     return text + "=end\n";
 }
 
-TEST_F(Texts, WhoIsSuspendedByABusyPortIsTold) {
+TEST_F(Texts, NameTheProcessesThatABusyPortSuspends) {
     const std::string busy = "State: CONNECTED\nTask Flags: BUSY_PORT|HAVE_TASKS\n";
     EXPECT_THAT(summary_of(with_suspended(10, busy)),
                 HasSubstr("10 processes are suspended, and 1 port is busy: who sends to such a "
@@ -469,7 +469,7 @@ std::string with_two_processes(const std::string& two) {
                 "=binary:7F0000000100\n5:aGVsbG8=\n=end\n");
 }
 
-TEST_F(KnownAnswers, WhatTheTextDoesNotTellIsNoOrder) {
+TEST_F(KnownAnswers, RefusesToSortByAnAbsentValue) {
     const auto text = with_two_processes(text_of("two-in-one.dump"));
     for (const auto& ran : ask(text, {"processes", "--sort", "binaries"})) {
         EXPECT_EQ(ran.status, 1);
@@ -503,7 +503,7 @@ TEST_F(KnownAnswers, TheSizeOfAStackIsThatOfItsLines) {
     }
 }
 
-TEST_F(KnownAnswers, WhatIsBehindTheCutIsUnknownAndNotZero) {
+TEST_F(KnownAnswers, AValueBehindTheCutIsUnknownAndNotZero) {
     const auto text = text_of("cut-in-process.dump");
     for (const auto& ran : ask(text, {"binaries"})) {
         EXPECT_EQ(ran.status, 3);

@@ -123,7 +123,7 @@ TEST(OldCrashDumps, FragmentsAreOfTheMemoryAndOfTheHeaps) {
                 HasSubstr("\"memory\": 2284"));
 }
 
-TEST(CrashDumpAdvice, OfAProcessThatCollectedGarbageNamesNoCaptureOfItsNode) {
+TEST(CrashDumpAdvice, NamesNoCaptureOfItsNode) {
     const std::string text =
         "=erl_crash_dump:0.5\nSun Nov 22 02:18:55 2025\nSlogan: boom\n"
         "System version: Erlang/OTP 25 [erts-13.1.5] [source] [64-bit] [smp:2:4]\nAtoms: 9747\n"

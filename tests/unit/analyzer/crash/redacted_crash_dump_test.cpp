@@ -220,7 +220,7 @@ TEST_F(RedactedCrashDump, SaysSoAndHasNoSlogan) {
     EXPECT_NE(out.find("slogan      unknown"), std::string::npos) << out;
 }
 
-TEST_F(RedactedCrashDump, OfATruncatedTextIsWholeAndSaysWhatIsMissing) {
+TEST_F(RedactedCrashDump, ATruncatedTextGivesAWholeDumpThatSaysWhatIsMissing) {
     put("text.beamdump", text_.substr(0, text_.find("=mod:shop") + 6));
     const Ran ran = redact("text.beamdump", "structure");
     EXPECT_EQ(ran.status, 3);
@@ -228,7 +228,7 @@ TEST_F(RedactedCrashDump, OfATruncatedTextIsWholeAndSaysWhatIsMissing) {
     EXPECT_EQ(texts(content("redacted.beamdump")), 0U);
 }
 
-TEST_F(RedactedCrashDump, OfAShortHeadHasRoomForThePolicy) {
+TEST_F(RedactedCrashDump, AShortHeadHasRoomForThePolicy) {
     put("text.beamdump",
         "=erl_crash_dump:0.5\nSun Nov 22 02:18:55 2026\nSlogan: a\n"
         "System version: Erlang/OTP 25 [erts-13.1.5] [64-bit]\n=end\n");

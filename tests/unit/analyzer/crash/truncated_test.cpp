@@ -119,7 +119,7 @@ TEST_F(Truncated, AnEndWithoutALineEndIsWhole) {
                 AllOf(Not(HasSubstr("text_complete")), HasSubstr("\"memory\": 2848")));
 }
 
-TEST_F(Truncated, WhatIsBehindTheCutIsNoNumber) {
+TEST_F(Truncated, AValueBehindTheCutIsNoNumber) {
     const auto text = kCutHead + "Atoms: 14917\n=scheduler:1\nScheduler Sleep Info Flags: S\n";
     for (const std::string command : {"processes", "tree", "waits", "ets", "ports", "timers",
                                       "nodes", "binaries", "atoms", "memory", "summary"}) {

@@ -111,7 +111,7 @@ TEST_F(Asleep, AProcessThatSleepsOverMessagesIsNamed) {
     }
 }
 
-TEST_F(Asleep, WhatMayBeOnItsWayOrOfTwoMomentsIsNot) {
+TEST_F(Asleep, IsNotSaidWithASignalInFlightOrOfTwoMoments) {
     EXPECT_THAT(found_in(records::MEMORY_SOURCE_STOPPED, 2), IsEmpty());
     EXPECT_THAT(found_in(records::MEMORY_SOURCE_LIVE, 0), IsEmpty());
 }

@@ -217,7 +217,7 @@ TEST_F(Binaries, ManyAreNamed) {
                             "reference-counted binaries."));
 }
 
-TEST_F(Binaries, FewAreNot) {
+TEST_F(Binaries, AFewAreNoFinding) {
     EXPECT_THAT(with_binaries(49 * kMebi, 100 * kMebi).found, IsEmpty());
     EXPECT_THAT(with_binaries(31 * kMebi, 40 * kMebi).found, IsEmpty());
 }

@@ -84,7 +84,7 @@ TEST_F(Sockets, ThoseThatTheNodeDoesNotCloseAreTold) {
     EXPECT_EQ(left_out(with(0, socket), "sockets"), "");
 }
 
-TEST_F(Sockets, WhatIsNotTakenFromThemIsTold) {
+TEST_F(Sockets, UnreadAndUnsentBytesAreFindings) {
     records::Socket socket;
     socket.set_receive_queue_bytes(16 * kMebi);
     EXPECT_THAT(found(with(2, socket), "sockets"),

@@ -105,7 +105,7 @@ TEST_F(Terms, MoreCallersThanAreReadAreTold) {
     EXPECT_EQ(full.full_command, "");
 }
 
-TEST_F(Terms, WhereNoTermsWereReadNoneIsSaidOfCalls) {
+TEST_F(Terms, NoFindingOfCallsIsMadeWithoutTerms) {
     terms_ = false;
     const auto findings = with_callers(60, false);
     const std::string left =

@@ -111,7 +111,7 @@ TEST(McpPages, DeepAndWideObjectsAreDivided) {
     EXPECT_EQ(of_wide[1].begins_at.substr(0, 4), "/a~1");
 }
 
-TEST(McpPages, WhatIsNoPageIsRefused) {
+TEST(McpPages, RefuseAnUnknownPage) {
     EXPECT_EQ(page_of("{}", 0).error().code, ErrorCode::kUsage);
     EXPECT_EQ(page_of("{}", 2).error().message, "there is no page 2: the answer has 1 page");
     EXPECT_TRUE(page_of("", 1).has_value());

@@ -130,7 +130,7 @@ class FindKept : public ::testing::Test {
     std::unique_ptr<Dump> dump_;
 };
 
-TEST_F(FindKept, WhatAKeyNames) {
+TEST_F(FindKept, FindsTermsByKey) {
     const Word known = pair("shown", small(1));
     const Word other = pair("other", small(2));
     const Word by_text = heap_.tuple({heap_.heap_binary("shown"), small(3)});
@@ -168,7 +168,7 @@ TEST_F(FindKept, TheKeysOfAMapAreNoPair) {
     EXPECT_FALSE(has_atom("literal"));
 }
 
-TEST_F(FindKept, WhatARecordsNameOrAStructNames) {
+TEST_F(FindKept, FindsTermsByRecordAndStruct) {
     const Word inner = heap_.tuple({small(1), small(2)});
     const Word record = heap_.tuple({atom("order"), inner, small(3), atom("open")});
     const Word other = heap_.tuple({atom("bill"), small(4), small(5), atom("paid")});
@@ -189,7 +189,7 @@ TEST_F(FindKept, WhatARecordsNameOrAStructNames) {
     EXPECT_FALSE(has_word(slot_of(unknown, otp25::kFlatMapValues + 1)));
 }
 
-TEST_F(FindKept, WhatIsHiddenInWhatIsKept) {
+TEST_F(FindKept, HidesTermsInsideKeptOnes) {
     const Word shared = heap_.tuple({small(1), small(2)});
     const Word hidden = pair("private", small(3));
     const Word kept = heap_.tuple({atom("order"), hidden, shared, small(4), atom("twice")});

@@ -94,7 +94,7 @@ TEST_F(ApplicationsTest, AListWithoutAnEndEnds) {
     EXPECT_THAT(expect_value(with_row(words)).by_module, SizeIs(2));
 }
 
-TEST_F(ApplicationsTest, OtherRowsAreNone) {
+TEST_F(ApplicationsTest, IgnoresRowsThatNameNoApplication) {
     for (const auto& [at, word] :
          {std::pair(std::size_t{4}, atom_word(kAppl)), std::pair(std::size_t{5}, kNil),
           std::pair(std::size_t{7}, atom_word(kLoaded)), std::pair(std::size_t{2}, boxed(0x10)),

@@ -320,7 +320,7 @@ TEST(Pattern, SyntaxOfErlangAndElixir) {
     EXPECT_EQ(expect_value(query::parse_pattern("-1.5e3")).number, -1500);
 }
 
-TEST(Pattern, WhatIsNoneIsUsage) {
+TEST(Pattern, AMalformedPatternIsAUsageError) {
     for (const char* text : {"", "{a", "{a,}", "[1|2|3]", "#{a}", "<0.x.0>", "<<300>>", "'a", "a b",
                              "99999999999999999999", "<<1", "%{a: }", "%lower{}"}) {
         const auto pattern = query::parse_pattern(text);

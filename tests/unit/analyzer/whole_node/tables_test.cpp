@@ -21,11 +21,21 @@ TEST(FoldedDigits, EachRunIsOneN) {
     EXPECT_EQ(query::folded_digits(""), "");
 }
 
+query::RowQuery asked(std::string sort, std::vector<std::string> filters,
+                      std::uint64_t limit = 20) {
+    query::RowQuery query;
+    query.sort = std::move(sort);
+    query.filters = std::move(filters);
+    query.limit = limit;
+    return query;
+}
+
 /// A node with atoms that were made from input, started with the emulator flags given.
 class AtomsTest : public ::testing::Test {
   protected:
-    query::AtomReport report(const std::vector<std::string>& arguments,
-                             const query::AtomsOptions& options = {}) {
+    query::AtomsAnswer answer(const std::vector<std::string>& arguments,
+                              query::AtomRows rows = query::AtomRows::kGroups,
+                              const query::RowQuery& query = {}) {
         DumpWriterOptions writing;
         writing.threads = 1;
         writing.frame_bytes = 4096;
@@ -41,7 +51,21 @@ class AtomsTest : public ::testing::Test {
         builder.add_process_index();
         program_.put("atoms.beamdump", builder.finish());
         dump_ = expect_value(Dump::open(program_.path("atoms.beamdump")));
-        return expect_value(query::atom_report(*dump_, "atoms.beamdump", options));
+        return expect_value(query::list_atoms(*dump_, "atoms.beamdump", rows, query));
+    }
+
+    query::AtomCounts counts(const std::vector<std::string>& arguments) {
+        return answer(arguments).counts;
+    }
+
+    std::vector<std::string> names(query::AtomRows rows, const query::RowQuery& query) {
+        auto listed = answer({}, rows, query);
+        const auto name = query::column_place(query::atom_columns(rows), "name");
+        std::vector<std::string> texts;
+        for (const auto& row : listed.list.take()) {
+            texts.push_back(std::get<std::string>(row[name]));
+        }
+        return texts;
     }
 
     Program program_;
@@ -49,47 +73,47 @@ class AtomsTest : public ::testing::Test {
 };
 
 TEST_F(AtomsTest, CountsGroupsAndTexts) {
-    const auto all = report({"beam.smp", "--"});
-    EXPECT_EQ(all.count, 7);
-    EXPECT_EQ(all.text_bytes, 5U + 4 + 7 + 4 + 8 + 9 + 7);
-    EXPECT_EQ(all.groups, 5);
-    ASSERT_EQ(all.largest_groups.size(), 5);
-    EXPECT_EQ(all.largest_groups[0].name, "param_N");
-    EXPECT_EQ(all.largest_groups[0].count, 3);
-    EXPECT_EQ(all.largest_groups[0].newest, "param_333");
-    EXPECT_EQ(all.largest_groups[0].newest_index, 5);
+    auto all = answer({"beam.smp", "--"});
+    EXPECT_EQ(all.counts.count, 7);
+    EXPECT_EQ(all.counts.text_bytes, 5U + 4 + 7 + 4 + 8 + 9 + 7);
+    EXPECT_EQ(all.list.matching(), 5);
+    const auto groups = all.list.take();
+    ASSERT_EQ(groups.size(), 5);
+    EXPECT_THAT(groups[0],
+                ElementsAre(query::Cell("param_N"), query::Cell(std::uint64_t{3}),
+                            query::Cell(std::uint64_t{428}), query::Cell(std::uint64_t{24}),
+                            query::Cell("param_333"), query::Cell(std::uint64_t{5})));
     // Of one atom, its own text. Equal counts: the newest first.
-    EXPECT_EQ(all.largest_groups[1].name, "'Other 7'");
-    EXPECT_EQ(all.largest_groups[2].name, "sole");
+    EXPECT_THAT(names(query::AtomRows::kGroups, {}),
+                ElementsAre("param_N", "'Other 7'", "sole", "true", "false"));
+}
+
+TEST_F(AtomsTest, FiltersOfTextAreOfAtomsAndThoseOfColumnsOfGroups) {
+    EXPECT_EQ(answer({}, query::AtomRows::kGroups, asked("", {"param_*3"})).counts.matching, 1);
+    EXPECT_THAT(names(query::AtomRows::kGroups, asked("", {"count>1"})), ElementsAre("param_N"));
+    EXPECT_THAT(names(query::AtomRows::kGroups, asked("-bytes,atoms", {"count=1"})),
+                ElementsAre("sole", "true", "false", "'Other 7'"));
 }
 
 TEST_F(AtomsTest, TheLimitIsThatOfTheCommandLine) {
-    EXPECT_EQ(report({"beam.smp", "--"}).limit, 1'048'576);
-    EXPECT_TRUE(report({"beam.smp", "--"}).limit_is_default);
-    EXPECT_EQ(report({"beam.smp", "-t", "20000", "--", "-t", "7"}).limit, 20000);
-    EXPECT_EQ(report({"beam.smp", "-t30000", "--"}).limit, 30000);
-    EXPECT_FALSE(report({"beam.smp", "-t30000", "--"}).limit_is_default);
+    EXPECT_EQ(counts({"beam.smp", "--"}).limit, 1'048'576);
+    EXPECT_TRUE(counts({"beam.smp", "--"}).limit_is_default);
+    EXPECT_EQ(counts({"beam.smp", "-t", "20000", "--", "-t", "7"}).limit, 20000);
+    EXPECT_EQ(counts({"beam.smp", "-t30000", "--"}).limit, 30000);
+    EXPECT_FALSE(counts({"beam.smp", "-t30000", "--"}).limit_is_default);
     // Not the whole command line, or one that says no number.
-    EXPECT_EQ(report({}).limit, std::nullopt);
-    EXPECT_EQ(report({"beam.smp", "-S", "1"}).limit, std::nullopt);
-    EXPECT_EQ(report({"beam.smp", "-t", "--"}).limit, std::nullopt);
+    EXPECT_EQ(counts({}).limit, std::nullopt);
+    EXPECT_EQ(counts({"beam.smp", "-S", "1"}).limit, std::nullopt);
+    EXPECT_EQ(counts({"beam.smp", "-t", "--"}).limit, std::nullopt);
 }
 
 TEST_F(AtomsTest, ListsTheNewestFirst) {
-    const auto names = [](const query::AtomReport& listed) {
-        std::vector<std::string> texts;
-        for (const auto& atom : listed.atoms) {
-            texts.push_back(atom.text);
-        }
-        return texts;
-    };
-    EXPECT_THAT(names(report({}, {.list = true, .sort = {}, .filters = {}, .limit = 3})),
+    EXPECT_THAT(names(query::AtomRows::kEach, asked("", {}, 3)),
                 ElementsAre("'Other 7'", "param_333", "param_22"));
-    EXPECT_THAT(
-        names(report(
-            {},
-            {.list = true, .sort = query::AtomSort::kName, .filters = {"param", "3"}, .limit = 0})),
-        ElementsAre("param_333"));
+    EXPECT_THAT(names(query::AtomRows::kEach, asked("name", {"param", "3"})),
+                ElementsAre("param_333"));
+    EXPECT_THAT(names(query::AtomRows::kEach, asked("bytes", {"index>=4"})),
+                ElementsAre("param_333", "param_22", "'Other 7'"));
 }
 
 TEST(Atoms, ACrashDumpWithoutTheirSectionTellsTheirNumber) {
@@ -230,7 +254,7 @@ TEST(Modules, ListCodeLiteralsAndUsersOfOldCode) {
     EXPECT_THAT(answer.used[0].users, ElementsAre("<0.7.0>"));
 }
 
-TEST(Modules, WhatTheDumpDoesNotTellIsAbsent) {
+TEST(Modules, AnAbsentFactIsAbsentInTheAnswer) {
     Program program;
     // The sample's module has no sizes.
     const Ran ran = program.run({"modules", "sample.beamdump"});

@@ -101,7 +101,7 @@ TEST_P(Distribution, AHiddenNodeAndAProcessThatControls) {
     EXPECT_TRUE(found.entries[0].has_busy() && !found.entries[0].busy());
 }
 
-TEST_P(Distribution, WithoutAConnectionItsFactsAreAbsent) {
+TEST_P(Distribution, FactsOfAConnectionAreAbsentWithoutOne) {
     connected("far@there")
         .set("state", node.vm.constant("dist_state_idle"))
         .set("cid", node.vm.constant("nil"));

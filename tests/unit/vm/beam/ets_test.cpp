@@ -156,7 +156,7 @@ TEST_P(Ets, CountsThatLieAreSaid) {
     EXPECT_THAT(doubt(), HasSubstr("does not close after the 0"));
 }
 
-TEST_P(Ets, WhatIsNoTableEndsTheList) {
+TEST_P(Ets, AnEntryThatIsNoTableEndsTheList) {
     add_three();
     const auto status = second.get("status");
     second.set("status", 0);

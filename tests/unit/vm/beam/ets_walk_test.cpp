@@ -99,7 +99,7 @@ TEST_P(EtsWalks, ALongChainIsReadInParts) {
     EXPECT_EQ(left_out(), 0U);
 }
 
-TEST_P(EtsWalks, WhatAWriterHoldsIsLeftOut) {
+TEST_P(EtsWalks, LeaveOutABucketThatAWriterHolds) {
     auto table = hash_table();
     add_to_slot(node.vm, table, 7, row("DbHashRow", 1));
     add_to_slot(node.vm, table, 8, row("DbHashRow", 2));

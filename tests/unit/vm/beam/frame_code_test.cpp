@@ -119,7 +119,7 @@ TEST(FrameCode, RegistersThatAreInitialisedInARow) {
     expect_frame(behind({0x48, 0x83, 0xec, 0x08, 0x48, 0x89, 0xdf, 0x48, 0xab}), 1, false);
 }
 
-TEST(FrameCode, WhatOnlyOneWayWritesIsNotWritten) {
+TEST(FrameCode, AWordWrittenOnOnePathOnlyIsNotWritten) {
     expect_frame(behind({0x48, 0x83, 0xec, 0x08,    // sub rsp, 8
                          0x75, 0x04,                // jne, behind the next
                          0x48, 0x89, 0x3c, 0x24}),  // mov [rsp], rdi
@@ -176,7 +176,7 @@ TEST(FrameCode, FramesThatContradictEachOtherAreNotKnown) {
     EXPECT_FALSE(behind({0x75, 0x04, 0x48, 0x83, 0xec, 0x08}));
 }
 
-TEST(FrameCode, WhatIsNotUnderstoodIsNotKnown) {
+TEST(FrameCode, AnUnknownInstructionMakesTheFrameUnknown) {
     EXPECT_FALSE(behind({0x48, 0x83, 0xec, 0x08, 0x06}));        // no instruction
     EXPECT_FALSE(behind({0x48, 0x89, 0xc4}));                    // mov rsp, rax
     EXPECT_FALSE(behind({0x48, 0x83, 0xec, 0x08, 0xff, 0xe0}));  // jmp rax, with a frame

@@ -118,7 +118,7 @@ TEST_P(NativeCallsTest, BeforeABifAllIsKnown) {
 
 /// A thread that died does not run on; its C stack may be deeper than that of a thread that is
 /// recognised by it.
-TEST_P(NativeCallsTest, OfAThreadThatDiedTheCallIsKnownByItsScheduler) {
+TEST_P(NativeCallsTest, KnowsTheCallOfADeadThreadByItsScheduler) {
     const auto place = node.code.functions.front();
     const auto top = process().structure().get("stop");
     const auto mfa = call_light_bif(place);

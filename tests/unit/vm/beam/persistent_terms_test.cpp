@@ -79,7 +79,7 @@ TEST_P(PersistentTermsOfANode, AreFoundByTheirShapeAndRead) {
     }
 }
 
-TEST_P(PersistentTermsOfANode, WhatIsNoneIsCounted) {
+TEST_P(PersistentTermsOfANode, CountsUnreadableEntries) {
     put(1, 10, 1);
     const auto short_one = put(2, 11, 2);
     const auto no_pair = put(4, 12, 3);

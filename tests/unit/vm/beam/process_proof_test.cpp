@@ -101,7 +101,7 @@ class TornCopy {
     FakeMemory fake_;
 };
 
-TEST(ProcessProof, WithoutAWatchedFieldATornCopyPasses) {
+TEST(ProcessProof, ATornCopyPassesWithoutAWatchedField) {
     for (const auto& builtin : builtin_layouts()) {
         const auto layout = Layout::parse(builtin.json).value();
         const auto watched = ProcessProof::watched_fields(layout).value();
@@ -150,7 +150,7 @@ TEST(ProcessProof, EachFieldOfALayoutIsWatchedOrHasAReason) {
     }
 }
 
-TEST_F(ProcessProofTest, WhatOthersMayDoDoesNotMatter) {
+TEST_F(ProcessProofTest, AllowsWhatOtherProcessesMayChange) {
     EXPECT_EQ(after("sig_inq.len", 3), records::VOID_REASON_NONE);
     EXPECT_EQ(after("sig_inq.first", 0x5000), records::VOID_REASON_NONE);
     EXPECT_EQ(after("state", names_.constant(ConstantName{"state_active"})),

@@ -73,7 +73,7 @@ TEST_P(Queues, AreWalkedFromTheInnerToTheOuter) {
     EXPECT_EQ(view(node.init).facts.buffered_queue_length(), 2U);
 }
 
-TEST_P(Queues, OfWhichTheOuterEndsWhereItDidWhenTheStructureWasRead) {
+TEST_P(Queues, TheOuterOneEndsWhereTheStructureSaid) {
     add_message(node.vm, node.init, FakeQueue::kOuter, number(1));
     const auto last = node.init.structure().get("sig_inq.last");
     auto later = add_message(node.vm, node.init, FakeQueue::kOuter, number(2));

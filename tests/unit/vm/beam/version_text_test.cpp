@@ -18,7 +18,7 @@ TEST(VersionText, SaysReleaseVersionWidthAndJit) {
     EXPECT_TRUE(version->jit);
 }
 
-TEST(VersionText, OfAnInterpreterHasNoJit) {
+TEST(VersionText, NamesNoJitOfAnInterpreter) {
     const auto version = parse_version_text(
         "Erlang/OTP 25%s [erts-13.1.5] [source-0123abc] [64-bit] [smp:%beu:%beu]");
     ASSERT_TRUE(version);

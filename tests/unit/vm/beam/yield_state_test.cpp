@@ -79,7 +79,7 @@ class YieldStateTest : public ::testing::Test {
     std::vector<std::byte> structure_;
 };
 
-TEST_F(YieldStateTest, AtTheBeginningOfAFunctionAllIsKnown) {
+TEST_F(YieldStateTest, AllIsKnownAtTheBeginningOfAFunction) {
     for (const Address behind : {0, 8, 15, 18, 24}) {
         EXPECT_TRUE(yield_state_.at_yield_point(at(kFunction + behind), memory_)) << behind;
     }
@@ -118,7 +118,7 @@ TEST_F(YieldStateTest, AFunctionWithABreakpointIsNot) {
     EXPECT_FALSE(yield_state_.at_yield_point(at(kFunction), memory_));
 }
 
-TEST_F(YieldStateTest, WhatContradictsTheStructureIsNotBelieved) {
+TEST_F(YieldStateTest, RefusesRegistersThatContradictTheStructure) {
     auto beyond = at(kFunction);
     beyond.rsp = kHeapEnd;
     EXPECT_FALSE(applies(beyond));
@@ -137,7 +137,7 @@ TEST_F(YieldStateTest, WhatContradictsTheStructureIsNotBelieved) {
     EXPECT_FALSE(applies(at(kFunction)));
 }
 
-TEST_F(YieldStateTest, WhatMovedOnIsForgotten) {
+TEST_F(YieldStateTest, ForgetsAProcessThatMovedOn) {
     ASSERT_TRUE(applies(at(kFunction)));
     yield_state_.forget();
     EXPECT_FALSE(yield_state_.apply(kYieldedProcess, structure_));

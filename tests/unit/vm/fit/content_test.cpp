@@ -49,7 +49,7 @@ TEST(Agreed, IsWhatStandsAtTheSamePlace) {
     EXPECT_EQ(agreed(one, other).constants.size(), 1U);
 }
 
-TEST(Agreed, OfAnArrayThatGrewTheSmallerSize) {
+TEST(Agreed, TakesTheSmallerSizeOfAnArrayThatGrew) {
     const auto one = content(structure("Slots", 80, {{"data", {0, 80}}}), {});
     const auto other = content(structure("Slots", 112, {{"data", {0, 112}}}), {});
     ASSERT_TRUE(agree(one, other));

@@ -86,7 +86,7 @@ TEST_F(MergedReadsTest, AGapOfAPageIsNotRead) {
     EXPECT_EQ(done(), std::vector<bool>(2, true));
 }
 
-TEST_F(MergedReadsTest, WhereAPieceFailsItsPartsAreTriedAlone) {
+TEST_F(MergedReadsTest, ReadsThePartsOfAFailedPieceAlone) {
     into_.reserve(4);
     want(kHole - 200, 100);
     want(kHole - 50, 100);  // into the hole

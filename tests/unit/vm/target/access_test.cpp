@@ -99,7 +99,7 @@ TEST(ExplainDenied, ATracer) {
     EXPECT_THAT(explain_denied(facts), HasSubstr("traced by process 77 (gdb)"));
 }
 
-TEST(AccessFacts, OfAnOrdinaryChild) {
+TEST(AccessFacts, AreReadOfAChildProcess) {
     ChildProcess child([] {});
     const auto facts = access_facts(ProcDirectory::open(child.pid()).value());
     EXPECT_EQ(facts.pid, child.pid());

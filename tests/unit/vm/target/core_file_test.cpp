@@ -187,7 +187,7 @@ TEST(CoreHead, KeepsWhatIsNoCore) {
 
 /// The kernel says so of a process with more mappings than fit (PN_XNUM), and writes how many
 /// behind the memory, which is never read.
-TEST(CoreHead, OfManySegmentsTheNotesAreRead) {
+TEST(CoreHead, ReadsTheNotesOfACoreWithManySegments) {
     auto bytes = small_core().build();
     const auto many = static_cast<std::uint16_t>(PN_XNUM);
     std::memcpy(bytes.data() + offsetof(Elf64_Ehdr, e_phnum), &many, sizeof many);

@@ -61,7 +61,7 @@ TEST_F(CoreMemoryTest, ReadsAcrossParts) {
     EXPECT_EQ(memory_.stats().reads, 4U);
 }
 
-TEST_F(CoreMemoryTest, WhatIsMissingIsNotZero) {
+TEST_F(CoreMemoryTest, AMissingPageIsAnErrorAndNotZero) {
     memory_.explain_missing("the core was cut off");
     std::array<std::byte, 2> into{};
     for (const memory::Address address : {0xffffU, 0x15000U}) {

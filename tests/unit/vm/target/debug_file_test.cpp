@@ -101,7 +101,7 @@ TEST_P(DebugLinkPlace, IsLookedAt) {
               whole.symbol(kLinkMarker).value().address);
 }
 
-TEST_P(DebugLinkPlace, WithAnotherBuildIsPassedOver) {
+TEST_P(DebugLinkPlace, SkipsAFileOfAnotherBuild) {
     put("/bin/true", GetParam());
     EXPECT_FALSE(found());
     for (const auto* other : kPlaces) {

@@ -105,7 +105,7 @@ TEST_F(Guarded, AStoppedProcessIsWokenToEndItsHoldAndStopsAgain) {
     EXPECT_TRUE(eventually([&] { return told().refused.load(); }));
 }
 
-TEST_F(Guarded, WhoDoesNotEndItsHoldIsKilled) {
+TEST_F(Guarded, KillsAProcessThatDoesNotEndItsHold) {
     const Running process(guarded(told(), [&](StopTracker& stops) {
         told().held = stops.begin(clock_ns(CLOCK_MONOTONIC) + kShortNs).has_value();
     }));
@@ -113,7 +113,7 @@ TEST_F(Guarded, WhoDoesNotEndItsHoldIsKilled) {
     EXPECT_TRUE(eventually([&] { return state_of_process(process.pid()) == 'Z'; }));
 }
 
-TEST_F(Guarded, WhoEndsItsHoldsOrExtendsThemIsLeftAlone) {
+TEST_F(Guarded, LeavesAProcessThatEndsOrExtendsItsHolds) {
     const Running process(guarded(told(), [&](StopTracker& stops) {
         const auto held = stops.begin(clock_ns(CLOCK_MONOTONIC) + kShortNs);
         stops.extend(clock_ns(CLOCK_MONOTONIC) + 1'000 * kShortNs);

@@ -82,7 +82,7 @@ TEST(HeadRoom, MoreUsedThanAllowedIsNoRoom) {
     EXPECT_EQ(tree.room().memory()->amount, 0U);
 }
 
-TEST(HeadRoom, WithoutCgroupsTheMachineCounts) {
+TEST(HeadRoom, IsThatOfTheMachineWithoutCgroups) {
     const Tree tree;
     tree.file("proc/self/mountinfo", "");
     tree.file("proc/7/cgroup", "0::/x\n");
@@ -139,7 +139,7 @@ TEST(HeadRoom, TheLowestCgroupThatCountsSaysHowOftenItsLimitWasReached) {
     EXPECT_EQ(tree.room().oom_kills(), 1U);
 }
 
-TEST(HeadRoom, WhatTheKernelCountsForEachCgroup) {
+TEST(HeadRoom, ReadsTheCountersOfEachCgroup) {
     const UnifiedTree tree;
     const std::string service = "sys/fs/cgroup/app.slice/node.service/";
     tree.file(service + "memory.events", "low 0\nhigh 4\nmax 3\noom 2\noom_kill 1\n");
@@ -160,7 +160,7 @@ TEST(HeadRoom, WhatTheKernelCountsForEachCgroup) {
     EXPECT_EQ(cgroups[1].oom_kills, std::nullopt);
 }
 
-TEST(HeadRoom, WhatTheKernelCountsInVersion1) {
+TEST(HeadRoom, ReadsTheCountersOfVersion1) {
     const Tree tree;
     tree.file("proc/self/mountinfo", kVersion1);
     tree.file("proc/7/cgroup", "4:memory:/docker/1f/node\n");
@@ -180,7 +180,7 @@ TEST(HeadRoom, WhatTheKernelCountsInVersion1) {
     EXPECT_EQ(cgroups[0].limit_reached, 7U);
 }
 
-TEST(HeadRoom, WhatIsNotUnderstoodIsAnError) {
+TEST(HeadRoom, RefusesWhatItDoesNotUnderstand) {
     const UnifiedTree tree;
     tree.file("sys/fs/cgroup/app.slice/memory.max", "plenty\n");
     const auto room = tree.room().memory();
@@ -191,7 +191,7 @@ TEST(HeadRoom, WhatIsNotUnderstoodIsAnError) {
     EXPECT_FALSE(tree.room().memory());
 }
 
-TEST(HeadRoom, OfAProcessThatIsGone) {
+TEST(HeadRoom, IsAnErrorForAProcessThatIsGone) {
     const Tree tree;
     EXPECT_EQ(HeadRoom::of(8, tree.root()).error().code, ErrorCode::kTargetDied);
 }
@@ -203,7 +203,7 @@ TEST(HeadRoom, PromisesCountOnlyWithoutOvercommit) {
     EXPECT_EQ(tree.room().committable_bytes()->amount, 1024 * kMebibyte);
 }
 
-TEST(HeadRoom, OfThisMachineCanBeRead) {
+TEST(HeadRoom, ReadsThatOfThisMachine) {
     const auto room = HeadRoom::of(::getpid());
     ASSERT_TRUE(room) << room.error().message;
     const auto memory = room->memory();

@@ -41,7 +41,7 @@ TEST(FindGadgets, KeepsWhatWasFoundAndTakesNoOtherCall) {
     EXPECT_EQ(found, (Gadgets{0x10, 0}));
 }
 
-TEST(FindGadgets, OfThisProcessAreInItsCode) {
+TEST(FindGadgets, FindsThemInTheCodeOfThisProcess) {
     auto memory = memory::ProcessMemory::open(::getpid(), memory::ReadWay::kProcMem).value();
     auto pages = memory::Pagemap::open(::getpid()).value();
     const auto text = ProcDirectory::open(::getpid())->read("maps").value();

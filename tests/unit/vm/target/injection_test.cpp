@@ -111,7 +111,7 @@ TEST_F(InjectionTest, CalledOffBeforeTheForkItMakesNothing) {
     }
 }
 
-TEST_F(InjectionTest, WhatWasGivenUpIsGoneAtOnceWhereverItStood) {
+TEST_F(InjectionTest, AnAbandonedCallIsRemovedWhereverItStands) {
     std::chrono::nanoseconds time = std::chrono::microseconds(20);
     bool made = false;
     for (int attempts = 0; !made && attempts < 60; ++attempts) {

@@ -87,7 +87,7 @@ int checked_after(const std::function<bool()>& enter, std::string_view part) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-TEST(CheckProc, OfThisNamespace) {
+TEST(CheckProc, AcceptsTheProcOfThisNamespace) {
     EXPECT_TRUE(check_proc());
 }
 

@@ -10,7 +10,7 @@ namespace beamdump::target {
 namespace {
 
 // Lines of Linux 6.18 on x86-64.
-TEST(SocketLine, OfTcp) {
+TEST(SocketLine, ReadsTcp) {
     const auto line = parse_socket_line(SocketTable::kTcp,
                                         "   1: 0100007F:1111 0B00000A:D6D8 08 00000010:00011170 "
                                         "01:00000014 00000000     0        0 "
@@ -38,7 +38,7 @@ TEST(SocketLine, OneThatListensHasConnectionsInPlaceOfBytes) {
     EXPECT_FALSE(line->receive_bytes || line->send_bytes);
 }
 
-TEST(SocketLine, OfUdp) {
+TEST(SocketLine, ReadsUdp) {
     const auto line = parse_socket_line(SocketTable::kUdp,
                                         "12345: 00000000:0035 00000000:0000 07 00000000:00000300 "
                                         "00:00000000 00000000   101        0 "
@@ -49,7 +49,7 @@ TEST(SocketLine, OfUdp) {
     EXPECT_EQ(line->receive_bytes, 768U);
 }
 
-TEST(SocketLine, OfUnix) {
+TEST(SocketLine, ReadsUnix) {
     const auto line = parse_socket_line(
         SocketTable::kUnix,
         "0000000000000000: 00000002 00000000 00010000 0001 01 12345 /run/a b.sock");

@@ -167,7 +167,7 @@ TEST_F(ThreadStopTest, SomeRunOnForAMoment) {
     EXPECT_TRUE(runs());
 }
 
-TEST_F(ThreadStopTest, WhatAThreadMakesWhileItRunsOnIsStoppedToo) {
+TEST_F(ThreadStopTest, StopsThreadsThatARunningThreadMakes) {
     auto stop = ThreadStop::stop(child_.pid());
     ASSERT_TRUE(stop) << stop.error().message;
     shared_->breed = true;
@@ -252,7 +252,7 @@ TEST_F(ThreadStopTest, TheKernelResumesWhenTheStopperIsKilled) {
     }
 }
 
-TEST_F(ThreadStopTest, OfATargetUnderSigstopLeavesItThere) {
+TEST_F(ThreadStopTest, LeavesATargetUnderSigstopStopped) {
     ::kill(child_.pid(), SIGSTOP);
     const auto all_stopped = [&] { return states() == std::string(kThreads + 1, 'T'); };
     ASSERT_TRUE(eventually(all_stopped));

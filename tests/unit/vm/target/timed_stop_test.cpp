@@ -179,7 +179,7 @@ TEST(TimedStop, AllAttemptsTogetherKeepToItsTime) {
     EXPECT_EQ(stops.costs().size(), 1U);
 }
 
-TEST(TimedStop, WhoIsNotThereCannotBeStopped) {
+TEST(TimedStop, RefusesAProcessThatIsGone) {
     ChildProcess child([] {});
     const pid_t pid = child.pid();
     child.kill();

@@ -187,7 +187,7 @@ TEST_F(TwinTest, IsRefusedWhereItsForkAloneTakesTooLong) {
     EXPECT_TRUE(stops.costs().empty());
 }
 
-TEST_F(TwinTest, WhatItsStopCostIsTold) {
+TEST_F(TwinTest, TellsTheCostOfItsStop) {
     StopTracker stops;
     limits_.stops = &stops;
     const auto twin = Twin::make(child_->pid(), limits_);
@@ -198,7 +198,7 @@ TEST_F(TwinTest, WhatItsStopCostIsTold) {
     EXPECT_EQ(costs.front().length_ns, twin->stop_cost().length_ns);
 }
 
-TEST_F(TwinTest, WhatRemainsOfAStoppedProcessIsLeftToIt) {
+TEST_F(TwinTest, LeavesAStoppedProcessItsOwnRemains) {
     auto twin = Twin::make(child_->pid(), limits_);
     ASSERT_TRUE(twin) << twin.error().message;
     ::kill(child_->pid(), SIGSTOP);
@@ -225,7 +225,7 @@ TEST_F(TwinTest, WithoutAThreadToBorrow) {
     EXPECT_THAT(twin.error().message, HasSubstr("no thread named nobody"));
 }
 
-TEST(Twin, OfNoProcess) {
+TEST(Twin, IsAnErrorForNoProcess) {
     ChildProcess child([] {});
     const pid_t pid = child.pid();
     child.kill();

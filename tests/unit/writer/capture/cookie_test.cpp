@@ -43,7 +43,7 @@ TEST(Cookies, ACookieMayLookLikeANode) {
     EXPECT_THAT(scrubbed({"-setcookie"}), ElementsAre("-setcookie"));
 }
 
-TEST(Cookies, OtherArgumentsLoseWhatIsACookieInThem) {
+TEST(Cookies, AreRemovedFromOtherArguments) {
     EXPECT_THAT(scrubbed({"-setcookie", "secret-text", "-eval", "f('secret-text')."}),
                 ElementsAre("-setcookie", "<cookie>", "-eval", "f('***********')."));
 }

@@ -142,7 +142,7 @@ TEST(SecretTexts, AListIsFollowedIntoOtherMemory) {
     EXPECT_EQ(rest.overwritten, kSecret.size() - 5);
 }
 
-TEST(SecretTexts, WhatBeginsATextAtACutEndIsOverwritten) {
+TEST(SecretTexts, ATextThatIsCutAtTheEndIsOverwritten) {
     const auto cut = [](std::string text) {
         with_secret().scrub_cut_end(std::as_writable_bytes(std::span(text)));
         return text;

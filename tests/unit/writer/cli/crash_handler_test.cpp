@@ -45,7 +45,7 @@ TEST(CrashCommand, WrongOptionsArePassedToTheCapture) {
     EXPECT_EQ(crash_command({"--crashed", "x"})->pid, 0);
 }
 
-TEST(CrashCommand, OtherCommandLinesAreNone) {
+TEST(CrashCommand, RefusesOtherCommandLines) {
     EXPECT_FALSE(crash_command({"4242"}));
     EXPECT_FALSE(crash_command({"--core", "core", "--", "--crashed"}));
     EXPECT_FALSE(crash_command({"--crashed", "1", "--head", "3"}));

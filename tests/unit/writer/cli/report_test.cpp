@@ -20,7 +20,7 @@ capture::CaptureReport whole() {
     return report;
 }
 
-TEST(Report, OfAWholeCapture) {
+TEST(Report, HasTheCostOfAWholeCapture) {
     EXPECT_EQ(
         report_text(whole(), "shop.beamdump"),
         "node shop@host (OTP 25): 411 processes, all consistent\n"
@@ -47,7 +47,7 @@ TEST(Report, CountsVoidProcessesByReason) {
     EXPECT_TRUE(incomplete(report));
 }
 
-TEST(Report, WhatWasLeftOutAsAskedIsNotMissing) {
+TEST(Report, AnExcludedPartIsNotMissing) {
     auto report = whole();
     report.totals.set_processes_void(9);
     for (int reason = 0; reason <= records::VOID_REASON_LEFT_OUT; ++reason) {

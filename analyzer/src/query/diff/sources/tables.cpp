@@ -215,7 +215,12 @@ const DiffSource& persistent_terms_diff_source() {
 
 namespace {
 
-/// Where the export has all atoms by pattern. The name of a group of one atom is its own.
+/// The name of a group of one atom is its own.
+std::string pattern_of(std::string_view name) {
+    return quoted_atom(folded_digits(unquoted_atom(name)));
+}
+
+/// Where the export has all atoms by pattern.
 Result<void> read_exported_atoms(const ComparedDump& dump, std::size_t number, ThingTable& table) {
     std::uint64_t atoms = 0;
     RETURN_IF_ERROR(dump.exported->visit(atom_group_kind(), [&atoms](const ExportLine& line) {
@@ -227,8 +232,7 @@ Result<void> read_exported_atoms(const ComparedDump& dump, std::size_t number, T
     table.begin(number);
     std::uint64_t place = 0;
     return dump.exported->visit(atom_group_kind(), [&](const ExportLine& line) {
-        const std::string name = line.text("pattern").value_or("");
-        table.add(quoted_atom(folded_digits(unquoted_atom(name))),
+        table.add(pattern_of(line.text("pattern").value_or("")),
                   {.size = line.number("bytes"),
                    .members = line.number("count").value_or(0),
                    .place = place++});
@@ -244,17 +248,21 @@ Result<void> read_atoms(DiffContext& context, std::size_t number, ThingTable& ta
     if (dump.exported != nullptr) {
         return read_exported_atoms(dump, number, table);
     }
-    AtomsOptions options;
-    options.limit = 0;
-    ASSIGN_OR_RETURN(const auto report, atom_report(*dump.dump, dump.facts.file, options));
+    RowQuery query;
+    query.limit = 0;
+    ASSIGN_OR_RETURN(auto answer,
+                     list_atoms(*dump.dump, dump.facts.file, AtomRows::kGroups, query));
     // A crash dump without its section of atoms has only those that its terms name.
-    if (report.ungrouped != 0 || !report.count || *report.count > report.named) {
+    const auto& counts = answer.counts;
+    if (counts.ungrouped != 0 || !counts.count || *counts.count > counts.named) {
         return {};
     }
     table.begin(number);
-    for (const AtomGroup& group : report.largest_groups) {
-        table.add(group.pattern,
-                  {.size = group.bytes, .members = group.count, .place = group.newest_index});
+    for (const Row& group : answer.list.take()) {
+        table.add(pattern_of(text_at(group, AtomGroupPlace::kName)),
+                  {.size = number_at(group, AtomGroupPlace::kBytes),
+                   .members = number_at(group, AtomGroupPlace::kCount),
+                   .place = number_at(group, AtomGroupPlace::kNewestIndex)});
     }
     return {};
 }

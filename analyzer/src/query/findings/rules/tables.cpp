@@ -120,18 +120,18 @@ Result<RuleAnswer> atom_table_rule(NodeFacts& facts) {
     }
     Finding finding;
     finding.figures = {{"atoms", totals.atoms()}, {"atom_limit", *limit}, {"full_percent", full}};
-    AtomsOptions query;
+    RowQuery query;
     query.limit = 1;
-    ASSIGN_OR_RETURN(const auto report, atom_report(facts.dump(), facts.file(), query));
+    ASSIGN_OR_RETURN(auto atoms, list_atoms(facts.dump(), facts.file(), AtomRows::kGroups, query));
     std::string of_one_group;
-    if (!report.largest_groups.empty()) {
-        const auto& group = report.largest_groups.front();
-        const auto share = percent_of(group.count, totals.atoms());
+    for (const auto& group : atoms.list.take()) {
+        const std::string name(text_at(group, AtomGroupPlace::kName));
+        const auto count = number_at(group, AtomGroupPlace::kCount);
+        const auto share = percent_of(count, totals.atoms());
         if (share >= kLargeGroup) {
-            of_one_group =
-                fmt::format(", {}% of it {} ({})", share, group.name, count_text(group.count));
-            finding.figures.push_back({"group", group.name});
-            finding.figures.push_back({"group_atoms", group.count});
+            of_one_group = fmt::format(", {}% of it {} ({})", share, name, count_text(count));
+            finding.figures.push_back({"group", name});
+            finding.figures.push_back({"group_atoms", count});
         }
     }
     finding.sentence = fmt::format("The atom table is {}% full ({} of {} atoms){}.", full,
