@@ -244,7 +244,7 @@ class CrashReader {
         for (const auto value : thread.general) {
             into.add_general_register(value);
         }
-        into.set_in_system_call(thread.in_system_call);
+        into.set_in_system_call(thread.in_system_call());
         if (const auto* stack = stack_mapping(vm_.target().mappings(), thread.rsp)) {
             put(*stack, *into.mutable_stack());
         }
@@ -366,7 +366,7 @@ class CrashReader {
             // What a dirty scheduler runs is noted in the process (erts_dirty_process_main(),
             // jit/beam_jit_main.cpp, OTP 25 to 29).
             called = code_->mfa_at(current);
-        } else if (leaves_vm(frames) || died.in_system_call) {
+        } else if (leaves_vm(frames) || died.in_system_call()) {
             auto calls = beam::NativeCalls::open(vm_, shared_.fragments());
             const auto call = calls ? calls->call_in_middle(died, scheduler.address) : std::nullopt;
             if (call) {

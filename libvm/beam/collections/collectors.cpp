@@ -213,7 +213,7 @@ bool Collectors::is_half_moved(Address object, const target::ThreadRegisters& th
 
 bool Collectors::is_between_stores(const target::ThreadRegisters& thread,
                                    const Collected& collected, std::vector<MendedWord>& mended) {
-    if (thread.in_system_call) {
+    if (thread.in_system_call()) {
         return false;
     }
     // A register may have been advanced to the next word, or behind a cell, before the stores.

@@ -16,6 +16,10 @@ constexpr std::size_t kMostFrameWords = 2048;
 constexpr std::uint32_t kMostPushed = 16;
 /// Visits of instructions, for each byte of code.
 constexpr std::size_t kVisitsPerByte = 2;
+constexpr std::size_t kVisitsPerByteWithRegisters = 8;
+/// Where a function that has yielded at its beginning goes on is loaded so far behind its entry; it
+/// then has its arguments again (instr_common.cpp, emit_i_test_yield(), OTP 25 to 29).
+constexpr std::size_t kYieldPlace = 8;
 
 /// One that only compares, or tests.
 bool leaves_registers(const Instruction& one) {
@@ -109,11 +113,17 @@ std::size_t words_stored(const Instruction& one) {
 
 class FrameCode::Reader {
   public:
-    Reader(std::span<const std::byte> code, FrameCode& into) : code_(code), into_(&into) {}
+    Reader(std::span<const std::byte> code, const FrameEntry& entry, FrameCode& into)
+        : code_(code), entry_(&entry), into_(&into) {}
 
     bool all() {
-        arrive(0, {}, false);
-        const auto most = code_.size() * kVisitsPerByte;
+        State first;
+        if (entry_->arity) {
+            first.x = XRegisters::arguments(*entry_->arity);
+        }
+        arrive(0, first, false);
+        const auto most =
+            code_.size() * (entry_->arity ? kVisitsPerByteWithRegisters : kVisitsPerByte);
         for (std::size_t visits = 0; !next_.empty() || !after_calls_.empty(); ++visits) {
             // What follows a call that never returns has another frame, and is known from the
             // jumps to it: these are followed first.
@@ -149,9 +159,10 @@ class FrameCode::Reader {
             if (!after_call) {
                 into_->contradictory_.insert(at);
             }
-            return false;
+            // Another way to enter it, with another frame: what it leaves in the registers counts.
+            return state.x.known() == 0 && before.x.meet(state.x);
         }
-        bool changed = false;
+        bool changed = before.x.meet(state.x);
         for (std::size_t word = 0; word < state.written.size(); ++word) {
             if (before.written[word] && !state.written[word]) {
                 before.written[word] = false;
@@ -180,10 +191,14 @@ class FrameCode::Reader {
                     call = {into_->address_ + target(one->operand->displacement), true};
                 }
                 into_->calls_.emplace(next, call);
-                arrive(next, state, true);
+                return_to(next, state, call);
                 return true;
             }
             if (operation == 4) {
+                // From where a table leads is not followed.
+                if (one->operand->indexed || !one->operand->in_memory) {
+                    into_->x_known_ = false;
+                }
                 // With a frame it may go through a table within the function: to where is not
                 // known.
                 return state.written.empty() || one->operand->relative;
@@ -191,9 +206,9 @@ class FrameCode::Reader {
         }
         if (one->map == Map::kOneByte) {
             if (one->is(0xe8)) {
-                into_->calls_.emplace(next,
-                                      FrameCall{into_->address_ + target(one->immediate), false});
-                arrive(next, state, true);
+                const FrameCall call{into_->address_ + target(one->immediate), false};
+                into_->calls_.emplace(next, call);
+                return_to(next, state, call);
                 return true;
             }
             if (one->is(0xe9) || one->is(0xeb)) {
@@ -219,14 +234,58 @@ class FrameCode::Reader {
         }
         if (one->is(0x8d) && one->operand && one->operand->relative) {
             // Where it goes on is told to what it calls or jumps to.
-            arrive(target(one->operand->displacement), state, true);
+            auto later = state;
+            if (at != kYieldPlace) {
+                later.x.forget();
+            }
+            arrive(target(one->operand->displacement), later, true);
         }
         arrive(next, state, false);
         return true;
     }
 
-    /// What an instruction does to the frame. False: its effect is not known.
+    void return_to(std::size_t at, State state, const FrameCall& call) {
+        if (state.native) {
+            state.x.native_call();
+        } else {
+            // What registers lead to is a function, by an export or a fun.
+            const auto effect = !call.target     ? CallEffect::kResult
+                                : entry_->effect ? entry_->effect(call)
+                                                 : CallEffect::kUnknown;
+            if (effect == CallEffect::kNoReturn) {
+                return;
+            }
+            state.x.call(effect);
+        }
+        arrive(at, state, true);
+    }
+
+    /// Whether an exception may go on within the function from here on (instr_common.cpp,
+    /// emit_catch()): the count of the process's catches changes, or the word of one is made.
+    static bool catches(const Instruction& one) {
+        constexpr std::uint64_t kCatchMask = 0x3f, kCatchTag = 0x1b;
+        const bool count = one.is(0xff) && (one.reg & 7U) < 2 && one.operand->at(kR13);
+        const bool word = one.map == Map::kOneByte && one.opcode >= 0xb8 && one.opcode <= 0xbf &&
+                          (static_cast<std::uint64_t>(one.immediate) & kCatchMask) == kCatchTag;
+        return count || word;
+    }
+
+    /// What an instruction does to the frame and to the x registers. False: its effect is not
+    /// known.
     bool apply(std::size_t at, const Instruction& one, State& state) {
+        const bool was_native = state.native;
+        if (catches(one) || !state.x.apply(one, writes(one, kRbx), words_stored(one))) {
+            into_->x_known_ = false;
+        }
+        const bool known = apply_to_frame(at, one, state);
+        if (was_native && !state.native && one.operand && one.operand->at(kR13)) {
+            // It had the tops of stack and heap, with which it may have collected.
+            state.x.forget();
+        }
+        return known;
+    }
+
+    bool apply_to_frame(std::size_t at, const Instruction& one, State& state) {
         if (one.map == Map::kOneByte && moves_stack(one, state)) {
             return state.written.size() <= kMostFrameWords;
         }
@@ -365,14 +424,26 @@ class FrameCode::Reader {
     }
 
     std::span<const std::byte> code_;
+    const FrameEntry* entry_;
     FrameCode* into_;
     Arrivals next_, after_calls_;
 };
 
-std::optional<FrameCode> FrameCode::read(std::span<const std::byte> code, std::uint64_t address) {
-    FrameCode found;
-    found.address_ = address;
-    return Reader(code, found).all() ? std::optional(std::move(found)) : std::nullopt;
+std::optional<FrameCode> FrameCode::read(std::span<const std::byte> code, std::uint64_t address,
+                                         const FrameEntry& entry) {
+    // Registers take more visits: without them the frame may be told all the same.
+    const FrameEntry without;
+    for (const auto* one : {&entry, &without}) {
+        FrameCode found;
+        found.address_ = address;
+        if (Reader(code, *one, found).all()) {
+            return found;
+        }
+        if (!entry.arity) {
+            break;
+        }
+    }
+    return std::nullopt;
 }
 
 std::optional<FramePlace> FrameCode::at(std::uint64_t place) const {
@@ -387,7 +458,9 @@ std::optional<FramePlace> FrameCode::at(std::uint64_t place) const {
                       .words = static_cast<std::uint32_t>(written.size()),
                       .complete = std::ranges::all_of(written, [](bool one) { return one; }),
                       .on_native_stack = known->second.native,
-                      .call = call == calls_.end() ? std::nullopt : std::optional(call->second)};
+                      .call = call == calls_.end() ? std::nullopt : std::optional(call->second),
+                      .x_registers = x_known_ ? known->second.x.known() : 0,
+                      .all_x_registers = x_known_ && known->second.x.complete()};
 }
 
 }  // namespace beamdump::beam

@@ -1,7 +1,10 @@
 #pragma once
 
+#include <libvm/beam/native/x_registers.h>
+
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -30,16 +33,29 @@ struct FramePlace {
     bool on_native_stack = false;
     /// The call that returns there, if one does.
     std::optional<FrameCall> call{};
+    /// How many x registers, from the first on, certainly hold terms of the process.
+    std::uint32_t x_registers = 0;
+    /// The function reads no others from there on.
+    bool all_x_registers = false;
+};
+
+/// What is known of a function before its code is read.
+struct FrameEntry {
+    /// How many x registers its arguments are in; nothing: it is not known.
+    std::optional<std::uint64_t> arity{};
+    /// What a call with a target leaves in the x registers.
+    std::function<CallEffect(const FrameCall&)> effect{};
 };
 
 /// The code of one function of the JIT, or of one of its shared fragments: which words of the
-/// frame each instruction makes, writes and gives back. Instructions are followed from the entry
-/// on, over both ways of each branch.
+/// frame each instruction makes, writes and gives back, and which x registers hold terms.
+/// Instructions are followed from the entry on, over both ways of each branch.
 class FrameCode {
   public:
     /// `code` begins with the entry, at `address`. Nothing: it has an instruction that is not
     /// known, or jumps to places that are not.
-    static std::optional<FrameCode> read(std::span<const std::byte> code, std::uint64_t address);
+    static std::optional<FrameCode> read(std::span<const std::byte> code, std::uint64_t address,
+                                         const FrameEntry& entry = {});
 
     /// Nothing: no way from the entry leads to an instruction at this place, or two with frames of
     /// different sizes do.
@@ -50,6 +66,7 @@ class FrameCode {
         std::vector<bool> written;  ///< words of the frame, from the return address down
         std::uint32_t pushed = 0;
         bool native = false;
+        XRegisters x{};
     };
     class Reader;
 
@@ -57,6 +74,7 @@ class FrameCode {
     std::map<std::size_t, State> states_;     ///< by place in the code
     std::map<std::size_t, FrameCall> calls_;  ///< by where they return to
     std::set<std::size_t> contradictory_;
+    bool x_known_ = true;  ///< no code enters the function in its middle unseen
 };
 
 }  // namespace beamdump::beam

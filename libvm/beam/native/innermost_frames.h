@@ -18,6 +18,9 @@ struct InnermostFrame {
     Address stack_top = 0;  ///< of its frame, or of its return address
     /// Its frame is left out, since words of it may be of a frame that was there before.
     bool left_out = false;
+    /// How many x registers, from the first on, certainly hold terms; whether it uses no others.
+    std::uint32_t x_registers = 0;
+    bool all_x_registers = false;
 };
 
 /// Finds the innermost frame of processes that run in the JIT's code, or in native code that it has
@@ -42,9 +45,16 @@ class InnermostFrames {
     InnermostFrames(Vm& vm, std::vector<JitRange> shared, const MfaFields& mfa, Field info_mfa)
         : vm_(&vm), shared_(std::move(shared)), mfa_(mfa), info_mfa_(info_mfa) {}
     [[nodiscard]] const JitRange* shared_at(Address place) const;
-    std::optional<FramePlace> frame_at(Address begin, Address end, Address place);
+    std::optional<FramePlace> frame_at(Address begin, Address end, Address place,
+                                       const FrameEntry& entry = {});
     std::optional<FramePlace> function_frame(Address place);
     [[nodiscard]] bool leads_to(const FrameCall& call, Address begin) const;
+    [[nodiscard]] std::optional<Address> destination(const FrameCall& call) const;
+    [[nodiscard]] std::optional<Address> jump_at(Address place) const;
+    [[nodiscard]] CallEffect effect_of(const FrameCall& call);
+    [[nodiscard]] Address code_of(const CodeMfa& function) const {
+        return function.start + info_mfa_.offset + mfa_.bytes;
+    }
 
     Vm* vm_;
     std::vector<JitRange> shared_;

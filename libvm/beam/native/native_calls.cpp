@@ -1,5 +1,6 @@
 #include <libdump/base/return_if_error.h>
 #include <libvm/beam/layout/runtime_names.h>
+#include <libvm/beam/layout/term_bits.h>
 #include <libvm/beam/native/native_calls.h>
 
 #include <algorithm>
@@ -357,7 +358,7 @@ bool NativeCalls::same(const Call& one, const Call& other) {
 }
 
 bool NativeCalls::stays_in_call(const target::ThreadRegisters& thread) {
-    auto call = thread.in_system_call ? std::nullopt : call_of(thread);
+    auto call = thread.in_system_call() ? std::nullopt : call_of(thread);
     if (!call) {
         seen_.erase(thread.thread);
         return false;
@@ -405,20 +406,38 @@ bool NativeCalls::keeps_tops_in_registers(Address returns_to) const {
            !find(code, heap_top);
 }
 
+/// How many of these words are there before one that no term begins with: what marks in an x
+/// register that there is none.
+std::uint64_t NativeCalls::terms_at(Address first, std::uint64_t count) const {
+    std::vector<std::uint64_t> words(count);
+    if (!vm_->target().memory().read(first, std::as_writable_bytes(std::span(words)))) {
+        return 0;
+    }
+    const auto end = std::ranges::find_if(
+        words, [](std::uint64_t word) { return (word & kPrimaryMask) == kPrimaryHeader; });
+    return static_cast<std::uint64_t>(end - words.begin());
+}
+
 /// The state of a process in the middle of a function whose frame tells where it is.
 std::optional<YieldState::State> NativeCalls::in_function(Address place, Address stack_top,
                                                           bool native, Address heap_top,
+                                                          Address arguments,
                                                           std::uint64_t reductions_left) {
     const auto frame = frames_.find(place, stack_top, native);
     if (!frame) {
         return std::nullopt;
     }
-    return YieldState::State{.instruction = frame->place,
-                             .heap_top = heap_top,
-                             .stack_top = frame->stack_top,
-                             .reductions_left = static_cast<std::int32_t>(reductions_left),
-                             .in_function = true,
-                             .without_frame = frame->left_out};
+    const auto known = terms_at(arguments, frame->x_registers);
+    return YieldState::State{
+        .arity = known,
+        .instruction = frame->place,
+        .heap_top = heap_top,
+        .stack_top = frame->stack_top,
+        .arguments = arguments,
+        .reductions_left = static_cast<std::int32_t>(reductions_left),
+        .in_function = true,
+        .without_x_registers = known < frame->x_registers || !frame->all_x_registers,
+        .without_frame = frame->left_out};
 }
 
 /// The state of a process in native code that was called with the tops of its stack and heap in
@@ -441,6 +460,7 @@ std::optional<YieldState::State> NativeCalls::unwound(const target::ThreadRegist
         return std::nullopt;
     }
     return in_function(caller->returns_to, caller->saved_stack, true, caller->heap_top,
+                       scheduler->registers + fragments_.front().arguments,
                        *caller->reductions_left);
 }
 
@@ -453,26 +473,34 @@ std::optional<std::pair<Address, YieldState::State>> NativeCalls::in_compiled_co
     const auto scheduler = std::ranges::find_if(schedulers_, [&](const Scheduler& one) {
         return one.registers + fragments_.front().arguments == thread.rbx;
     });
-    if (thread.in_system_call || scheduler == schedulers_.end() || !frames_.in_code(thread.rip)) {
+    if (thread.in_system_call() || scheduler == schedulers_.end() || !frames_.in_code(thread.rip)) {
         return std::nullopt;
     }
     const auto process = vm_->target().memory().word(scheduler->data + current_process_->offset);
     if (!process || *process != thread.r13) {
         return std::nullopt;
     }
-    auto state = in_function(thread.rip, thread.rsp, false, thread.r15, thread.r14);
+    auto state = in_function(thread.rip, thread.rsp, false, thread.r15, thread.rbx, thread.r14);
     if (state) {
         state->on_its_way = true;
     }
     return state ? std::optional(std::pair(*process, *state)) : std::nullopt;
 }
 
+/// Whether a call that the kernel has restarted since a stop (restart_syscall(2), which keeps the
+/// arguments) is one that waits for time to pass: its first argument is a clock's number. Of those
+/// that the kernel restarts so, a wait for a lock begins with an address.
+bool sleeps_again(const target::ThreadRegisters& thread) {
+    constexpr std::size_t kRdi = 5;
+    constexpr std::uint64_t kMostClocks = 16;  // MAX_CLOCKS, uapi/linux/time.h
+    return thread.general[kRdi] < kMostClocks;
+}
+
 /// Whether a thread is in a system call in which a BIF or NIF changes nothing of its process: any
 /// of a NIF, which has no access to it, and of a BIF one that waits for the outside. Others wait
-/// for locks or map memory, in the midst of changes. The C library has the number in the
-/// instruction before (`mov eax, N; syscall`).
+/// for locks or map memory, in the midst of changes.
 bool NativeCalls::waits_outside(const target::ThreadRegisters& thread, Kind kind) const {
-    static constexpr std::array<std::uint32_t, 28> kWaiting = {
+    static constexpr std::array<std::int64_t, 28> kWaiting = {
         SYS_read,      SYS_write,           SYS_readv,      SYS_writev,
         SYS_pread64,   SYS_pwrite64,        SYS_preadv,     SYS_pwritev,
         SYS_poll,      SYS_ppoll,           SYS_select,     SYS_pselect6,
@@ -480,21 +508,12 @@ bool NativeCalls::waits_outside(const target::ThreadRegisters& thread, Kind kind
         SYS_sendmsg,   SYS_recvmsg,         SYS_connect,    SYS_accept,
         SYS_accept4,   SYS_fsync,           SYS_fdatasync,  SYS_open,
         SYS_openat,    SYS_wait4,           SYS_epoll_wait, SYS_flock};
-    if (!thread.in_system_call || kind == Kind::kOther || kind == Kind::kCollection) {
+    if (!thread.in_system_call() || kind == Kind::kOther || kind == Kind::kCollection) {
         return false;
     }
-    constexpr std::size_t kNumberBytes = 4;
-    constexpr std::byte kMovEax{0xb8};
-    static constexpr std::array kSystemCall = {std::byte{0x0f}, std::byte{0x05}};
-    std::array<std::byte, 1 + kNumberBytes + kSystemCall.size()> code{};
-    if (kind == Kind::kNif) {
-        return true;
-    }
-    return thread.rip >= code.size() &&
-           vm_->target().memory().read(thread.rip - code.size(), code) && code.front() == kMovEax &&
-           std::ranges::equal(std::span(code).last(kSystemCall.size()), kSystemCall) &&
-           std::ranges::find(kWaiting, static_cast<std::uint32_t>(relative(code, 1))) !=
-               kWaiting.end();
+    return kind == Kind::kNif ||
+           std::ranges::find(kWaiting, thread.system_call) != kWaiting.end() ||
+           (thread.system_call == SYS_restart_syscall && sleeps_again(thread));
 }
 
 std::vector<std::pair<Address, YieldState::State>> NativeCalls::states(

@@ -104,7 +104,9 @@ class NativeCalls {
     std::optional<std::pair<Address, YieldState::State>> in_compiled_code(
         const target::ThreadRegisters& thread);
     std::optional<YieldState::State> in_function(Address place, Address stack_top, bool native,
-                                                 Address heap_top, std::uint64_t reductions_left);
+                                                 Address heap_top, Address arguments,
+                                                 std::uint64_t reductions_left);
+    [[nodiscard]] std::uint64_t terms_at(Address first, std::uint64_t count) const;
     [[nodiscard]] bool waits_outside(const target::ThreadRegisters& thread, Kind kind) const;
     [[nodiscard]] bool keeps_tops_in_registers(Address returns_to) const;
     [[nodiscard]] bool is_native(Address instruction) const;

@@ -114,7 +114,7 @@ void YieldState::record(std::span<const target::ThreadRegisters> threads,
                         memory::MemorySource& memory) {
     known_.clear();
     for (const auto& thread : threads) {
-        const auto state = thread.in_system_call ? std::nullopt : state_of(thread, memory);
+        const auto state = thread.in_system_call() ? std::nullopt : state_of(thread, memory);
         if (state) {
             known_.emplace(thread.r13, *state);
         }

@@ -33,9 +33,11 @@ class YieldState {
         Address stack_top = 0;
         Address arguments = 0;
         std::int64_t reductions_left = 0;
-        /// What the process runs is in the middle of a function: terms that only x registers have
-        /// are not known.
+        /// What the process runs is in the middle of a function: terms that only registers of the
+        /// processor have are not known.
         bool in_function = false;
+        /// Nor are those that only x registers from `arity` on have.
+        bool without_x_registers = false;
         /// Nor are those in the frame of that function, which is left out.
         bool without_frame = false;
         /// It runs compiled code, and may soon be at a yield point.

@@ -49,13 +49,16 @@ struct ThreadRegisters {
     std::uint64_t r13 = 0;
     std::uint64_t r14 = 0;
     std::uint64_t r15 = 0;
-    bool in_system_call = false;
+    /// The number of the system call that it is in; negative: it is in none.
+    std::int64_t system_call = -1;
     /// All general registers, those above among them.
     std::array<std::uint64_t, 16> general{};
     /// The lower and upper half of each SSE register; zeros where they were not read.
     std::array<std::array<std::uint64_t, 2>, 16> vectors{};
     /// Where the C library describes the thread (the base of the segment fs).
     std::uint64_t thread_pointer = 0;
+
+    [[nodiscard]] bool in_system_call() const { return system_call >= 0; }
 };
 
 /// Made of what the kernel gives (ptrace(2), NT_PRSTATUS): outside of a system call it sets
@@ -70,7 +73,7 @@ inline ThreadRegisters thread_registers(pid_t thread, const user_regs_struct& al
             all.r13,
             all.r14,
             all.r15,
-            static_cast<std::int64_t>(all.orig_rax) >= 0,
+            static_cast<std::int64_t>(all.orig_rax),
             {all.rax, all.rbx, all.rcx, all.rdx, all.rsi, all.rdi, all.rbp, all.rsp, all.r8, all.r9,
              all.r10, all.r11, all.r12, all.r13, all.r14, all.r15},
             {},

@@ -52,7 +52,8 @@ class StoppedThreads {
     std::vector<pid_t> uncertain(const Settling& settling) {
         std::vector<pid_t> found;
         for (const auto& [thread, registers] : registers_) {
-            if (!registers.in_system_call && !settling.certain(registers) && runs_erlang(thread)) {
+            if (!registers.in_system_call() && !settling.certain(registers) &&
+                runs_erlang(thread)) {
                 found.push_back(thread);
             }
         }
@@ -72,7 +73,7 @@ class StoppedThreads {
         }
         const auto read = read_registers(thread);
         auto registers = read ? std::optional(thread_registers(thread, *read)) : std::nullopt;
-        if (registers && !registers->in_system_call) {
+        if (registers && !registers->in_system_call()) {
             registers->vectors = read_vectors(thread).value_or(registers->vectors);
         }
         return registers;

@@ -9,7 +9,7 @@
 %% later. The processes are registered as storm_KIND_1 and so on. BEAMDUMP_STORM_NIF names the
 %% library for the kinds dirty_nif and nif, without ".so".
 -module(storm).
--export([start/1, tell/1, raise/5, woken/5, wake/1, refill/2, hold/2, hold_here/2, keep/1]).
+-export([start/1, tell/1, raise/5, woken/5, wake/1, refill/2, sink/0, hold/2, hold_here/2, keep/1]).
 
 -import(storm_items, [item/2, element/1]).
 
@@ -19,6 +19,7 @@
 -define(APPENDED, 16).
 -define(HASHED, 5_000_000).
 -define(LONG_BODIES, 20_000).
+-define(BIGNUM_BITS, 800_000).
 
 start(_Scale) ->
     Owner = self(),
@@ -150,11 +151,24 @@ kind(cons, Items, Rounds, Owner) ->
     State = list_of(Items),
     ready(Owner),
     cons(State, Rounds);
+kind(registers, Items, Rounds, Owner) ->
+    State = list_of(Items),
+    ready(Owner),
+    registers(State, ?LONG_BODIES, 0, Rounds);
 kind(waiting_bif, Items, Rounds, Owner) ->
     State = list_of(Items),
     erts_debug:set_internal_state(available_internal_state, true),
     ready(Owner),
     waiting_bif(State, Rounds);
+kind(send, Items, Rounds, Owner) ->
+    State = list_of(Items),
+    Sink = spawn_link(?MODULE, sink, []),
+    ready(Owner),
+    send(State, Sink, Rounds);
+kind(bignum, Items, Rounds, Owner) ->
+    State = list_of(Items),
+    ready(Owner),
+    multiply(State, 1 bsl ?BIGNUM_BITS - 1, Rounds);
 kind(tuple, Items, Rounds, Owner) ->
     State = list_of(Items),
     ready(Owner),
@@ -318,12 +332,36 @@ cons(State, Rounds) ->
 long_body(0, Made) -> Made;
 long_body(N, _) -> long_body(N - 1, [?BODY(N), ?BODY({i, N}), ?BODY({j, N}), ?BODY({k, N})]).
 
+%% The same code, in which nothing but an x register refers to the state: the loop has no frame.
+registers(State, 0, Made, Rounds) ->
+    ?MODULE:keep(Made),
+    round_done(Rounds),
+    registers([Item || Item <- State], ?LONG_BODIES, 0, Rounds);
+registers(State, N, _, Rounds) ->
+    registers(State, N - 1, [?BODY(N), ?BODY({i, N}), ?BODY({j, N}), ?BODY({k, N})], Rounds).
+
 %% A BIF that waits in a system call.
 waiting_bif(State, Rounds) ->
     erts_debug:set_internal_state(sleep, ?BIF_MILLISECONDS),
     ?MODULE:keep(State),
     round_done(Rounds),
     waiting_bif([Item || Item <- State], Rounds).
+
+%% All of it is copied for a process that drops it.
+send(State, Sink, Rounds) ->
+    Sink ! State,
+    round_done(Rounds),
+    send([Item || Item <- State], Sink, Rounds).
+
+sink() ->
+    receive _ -> sink() end.
+
+%% Native code that compiled code calls otherwise than as a BIF, that makes a term and never yields.
+multiply(State, Big, Rounds) ->
+    ?MODULE:keep(Big * (Big - 1)),
+    ?MODULE:keep(State),
+    round_done(Rounds),
+    multiply(State, Big, Rounds).
 
 %% BIFs that never yield and make terms of megabytes.
 convert(List, Rounds) ->

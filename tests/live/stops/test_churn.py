@@ -27,6 +27,15 @@ KNOWN = ("monitors", "code", "persistent")
 BORN = ("processes", "ets")
 SAMPLES = {"stacks": ("--all",), "top": ("--json", "--interval", "200ms", "--once"),
            "profile": ("--duration", "300ms", "--format", "folded")}
+# In the soak, every command of the sampler.
+if CHURNS:
+    SAMPLES |= {
+        "profile --off-cpu": ("--duration", "300ms"),
+        "alloc": ("--duration", "300ms", "--stacks"),
+        "blame": ("--duration", "300ms", "--native", "gc"),
+        "blame --exact": ("--duration", "300ms", "--native", "gc"),
+        "perf-map": (),
+    }
 DONE, INCOMPLETE = 0, 3
 # All that is resident is read at most so many times, and besides so many bytes of tables.
 MOST_TIMES_RESIDENT = 4
@@ -92,7 +101,7 @@ class Churn(unittest.TestCase):
         for command, options in SAMPLES.items():
             for _ in range(max(1, CHURNS)):
                 made += 1
-                ended = tools.run_measured([SAMPLE, command, *options, self.node.pid])
+                ended = tools.run_measured([SAMPLE, *command.split(), *options, self.node.pid])
                 if ended.status not in (DONE, INCOMPLETE):
                     refused.append(f"{command} ({ended.status}): {ended.diagnostics.strip()}")
         print(f"{kind}: {len(refused)} of {made} refused; at most {most / 1e6:.0f} MB read, by {most_reads} "

@@ -16,7 +16,8 @@ from support.paths import PROGRAMS
 ITEM_BYTES = {
     "waiting": 314, "map": 600, "list": 1430, "append": 410, "recursion": 1310, "mailbox": 1180,
     "concat": 120, "reverse": 135, "binary_to_term": 290, "tab2list": 1090, "hibernate": 190,
-    "dirty_nif": 280, "nif": 280, "waiting_bif": 280, "compare": 560, "cons": 280, "tuple": 300, "md5": 280,
+    "dirty_nif": 280, "nif": 280, "waiting_bif": 280, "compare": 560, "cons": 280, "registers": 280, "tuple": 300, "md5": 280,
+    "send": 280, "bignum": 280,
 }
 # Of those at work.
 KINDS = tuple(kind for kind in ITEM_BYTES if kind != "waiting")
@@ -86,8 +87,8 @@ def lacks(process, items, kind):
     if process["fault_count"] or process["unreadable"] or process["malformed_roots"]:
         return (f"{process['fault_count']} items torn, {process['unreadable']} words unreadable, "
                 f"{process['malformed_roots']} roots malformed: {process['faults'][:3]}")
-    # A process in the middle of compiled code may have items in x registers alone: the dump says so.
-    in_registers = MOST_IN_REGISTERS if "x registers" in process.get("void_detail", "") else 0
+    # A process in the middle of compiled code may have items in registers alone: the dump says so.
+    in_registers = MOST_IN_REGISTERS if "registers" in process.get("void_detail", "") else 0
     if items - process["distinct"] > in_registers or items - process["highest"] > in_registers:
         return (f"{process['distinct']} of {items} items, up to {process['highest']}; missing "
                 f"{process['missing'][:5]}; at {process['current_function']}")

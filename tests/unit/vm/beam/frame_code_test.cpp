@@ -171,6 +171,93 @@ TEST(FrameCode, CallsOnTheNativeStackLeaveTheFrame) {
     EXPECT_FALSE(read->at(kFramed + 24)->call);
 }
 
+/// What is known behind the code of a function of two arguments, whose calls have this effect.
+std::optional<FramePlace> with_arguments(std::vector<int> code,
+                                         CallEffect effect = CallEffect::kUnknown) {
+    const auto place = kFramed + code.size();
+    code.push_back(0xc3);
+    const auto read = FrameCode::read(bytes_of(code), kFramed,
+                                      {2, [effect](const FrameCall&) { return effect; }});
+    return read ? read->at(place) : std::nullopt;
+}
+
+void expect_x(const std::optional<FramePlace>& frame, std::uint32_t known, bool all) {
+    ASSERT_TRUE(frame);
+    EXPECT_EQ(frame->x_registers, known);
+    EXPECT_EQ(frame->all_x_registers, all);
+}
+
+TEST(FrameCode, ArgumentsAreInTheXRegisters) {
+    expect_x(with_arguments({0x90}), 2, true);
+    expect_x(behind({0x90}), 0, false);  // the function is not known
+}
+
+TEST(FrameCode, WhatIsWrittenToAnXRegisterIsThere) {
+    expect_x(with_arguments({0x48, 0x89, 0x43, 0x10}), 3, true);  // mov [rbx + 16], rax
+    expect_x(with_arguments({0x0f, 0x11, 0x43, 0x10}), 4, true);  // movups [rbx + 16], xmm0
+    // mov [rbx + 24], rax: with a gap before it
+    expect_x(with_arguments({0x48, 0x89, 0x43, 0x18}), 2, false);
+    expect_x(with_arguments({0x48, 0xc7, 0x03, 0, 0, 0, 0}), 0, false);  // mov [rbx], no term
+    expect_x(with_arguments({0x88, 0x43, 0x08}), 1, false);              // a byte of it
+    expect_x(with_arguments({0x4a, 0x89, 0x04, 0xcb}), 0, false);        // mov [rbx + r9 * 8], rax
+    expect_x(with_arguments({0x48, 0x89, 0x43, 0xf8}), 2, true);         // mov [rbx - 8], rax
+    expect_x(with_arguments({0x48, 0x8b, 0x43, 0x10}), 2, true);         // it is only read
+    // On one of two ways: mov [rbx + 16], rax
+    expect_x(with_arguments({0x75, 0x04, 0x48, 0x89, 0x43, 0x10}), 2, true);
+}
+
+TEST(FrameCode, CallsLeaveInTheXRegistersWhatTheyAreKnownTo) {
+    const std::vector<int> call = {0xe8, 0, 1, 0, 0};
+    expect_x(with_arguments(call, CallEffect::kUnknown), 0, false);
+    expect_x(with_arguments(call, CallEffect::kResult), 1, true);
+    expect_x(with_arguments(call, CallEffect::kKeepsAll), 2, true);
+    expect_x(with_arguments(call, CallEffect::kCollects), 0, false);
+    expect_x(with_arguments({0xff, 0x50, 0x08}), 1, true);  // call [rax + 8]: by an export
+    EXPECT_FALSE(with_arguments(call, CallEffect::kNoReturn));
+    // mov ecx, 7; nop; call the collection
+    const std::vector<int> seven = {0xb9, 7, 0, 0, 0, 0x90, 0xe8, 0, 1, 0, 0};
+    expect_x(with_arguments(seven, CallEffect::kCollects), 7, true);
+    // xor ecx, ecx
+    expect_x(with_arguments({0x31, 0xc9, 0xe8, 0, 1, 0, 0}, CallEffect::kCollects), 0, true);
+    // mov ecx, 7; mov cl, 1
+    expect_x(with_arguments({0xb9, 7, 0, 0, 0, 0xb1, 1, 0xe8, 0, 1, 0, 0}, CallEffect::kCollects),
+             0, false);
+}
+
+/// A call of native code, with these instructions before it and behind it.
+std::vector<int> native_call(const std::vector<int>& before, const std::vector<int>& behind) {
+    std::vector<int> code = {0x48, 0x8d, 0x63, 0xc0};  // lea rsp, [rbx - 64]
+    code.insert(code.end(), before.begin(), before.end());
+    code.insert(code.end(), {0xff, 0x15, 0x10, 0, 0, 0});  // call [rip + 16]
+    code.insert(code.end(), behind.begin(), behind.end());
+    return code;
+}
+
+TEST(FrameCode, NativeCodeThatMayCollectOrWriteToThemLeavesNoXRegister) {
+    const std::vector<int> in_registers = {0x48, 0x89, 0xec};        // mov rsp, rbp
+    const std::vector<int> in_structure = {0x49, 0x8b, 0x65, 0x08};  // mov rsp, [r13 + 8]
+    expect_x(with_arguments(native_call({}, in_registers)), 2, true);
+    expect_x(with_arguments(native_call({}, in_structure)), 0, false);
+    // lea rsi, [rbx]; mov rsi, rbx
+    expect_x(with_arguments(native_call({0x48, 0x8d, 0x33}, in_registers)), 0, false);
+    expect_x(with_arguments(native_call({0x48, 0x89, 0xde}, in_registers)), 0, false);
+}
+
+TEST(FrameCode, WhereAFunctionIsEnteredUnseenNoXRegisterIsKnown) {
+    // lea rsi, [rip + 1]: it goes on there after a wait; nop
+    expect_x(with_arguments({0x48, 0x8d, 0x35, 1, 0, 0, 0, 0x90}), 0, false);
+    // inc [r13 + 8]: an exception goes on somewhere
+    expect_x(with_arguments({0x49, 0xff, 0x45, 0x08}), 0, false);
+    // mov eax, 0x1b: the word of a catch
+    expect_x(with_arguments({0xb8, 0x1b, 0, 0, 0}), 0, false);
+    // je behind the next; jmp [rax + rcx * 8]: by a table
+    expect_x(with_arguments({0x74, 0x03, 0xff, 0x24, 0xc8}), 0, false);
+    // At its beginning it goes on with its arguments: jmp; nops; lea rdx, [rip + 9]; dec r14; jle
+    expect_x(with_arguments({0xeb, 0x06, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x48, 0x8d, 0x15, 9,
+                             0,    0,    0,    0x49, 0xff, 0xce, 0x0f, 0x8e, 0,    1,    0,    0}),
+             2, true);
+}
+
 TEST(FrameCode, FramesThatContradictEachOtherAreNotKnown) {
     // Two ways to one place, with a frame and without.
     EXPECT_FALSE(behind({0x75, 0x04, 0x48, 0x83, 0xec, 0x08}));

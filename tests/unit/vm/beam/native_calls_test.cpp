@@ -4,6 +4,9 @@
 
 #include <gmock/gmock.h>
 
+#include <ctime>
+#include <sys/syscall.h>
+
 namespace beamdump::beam {
 namespace {
 
@@ -13,6 +16,7 @@ using ::testing::SizeIs;
 
 constexpr pid_t kThread = 88;
 constexpr std::uint64_t kArity = 2;
+constexpr std::size_t kRdi = 5;  // in ThreadRegisters::general
 /// lea rsp, [rbx - 0x40]
 constexpr std::uint64_t kArguments = 0x40;
 
@@ -176,25 +180,25 @@ TEST_P(NativeCallsTest, ANifHasTheArgumentsOfItsFunction) {
 TEST_P(NativeCallsTest, ABifThatWaitsForTheOutsideIsKnown) {
     call_light_bif(node.code.functions.front());
     auto waiting = thread(0);
-    waiting.in_system_call = true;
-    waiting.rip = callee + 128;
-    const auto known_in = [&](int number) {
-        put(callee + 121, {0xb8, number, 0, 0, 0, 0x0f, 0x05});  // mov eax, N; syscall
+    const auto known_in = [&](std::int64_t number) {
+        waiting.system_call = number;
         const std::array threads = {waiting};
         return NativeCalls::open(fresh(), fragments).value().states(threads).size();
     };
-    EXPECT_EQ(known_in(1), 1U);                                     // write
-    EXPECT_EQ(known_in(35), 1U);                                    // nanosleep
-    EXPECT_EQ(known_in(9), 0U);                                     // mmap
-    EXPECT_EQ(known_in(202), 0U);                                   // futex
-    put(callee + 121, {0x48, 0x89, 0xf8, 0x90, 0x90, 0x0f, 0x05});  // the number is not told
-    const std::array threads = {waiting};
-    EXPECT_THAT(NativeCalls::open(fresh(), fragments).value().states(threads), IsEmpty());
+    EXPECT_EQ(known_in(SYS_write), 1U);
+    EXPECT_EQ(known_in(SYS_clock_nanosleep), 1U);
+    EXPECT_EQ(known_in(SYS_mmap), 0U);
+    EXPECT_EQ(known_in(SYS_futex), 0U);
+    // After a stop the kernel restarts it: a sleep by a clock, or a wait for a lock.
+    waiting.general[kRdi] = CLOCK_MONOTONIC;
+    EXPECT_EQ(known_in(SYS_restart_syscall), 1U);
+    waiting.general[kRdi] = callee;
+    EXPECT_EQ(known_in(SYS_restart_syscall), 0U);
 }
 
 TEST_P(NativeCallsTest, AThreadThatWaitsElsewhereIsKnownInANifOnly) {
     auto waiting = thread(0);
-    waiting.in_system_call = true;
+    waiting.system_call = SYS_futex;
     const std::array threads = {waiting};
     call_light_bif(node.code.functions.front());
     EXPECT_THAT(NativeCalls::open(fresh(), fragments).value().states(threads), IsEmpty());
@@ -291,6 +295,36 @@ TEST_P(InCompiledCode, AFrameThatIsWrittenCounts) {
     EXPECT_FALSE(state->without_frame);
 }
 
+TEST_P(InCompiledCode, XRegistersCountThatAreTerms) {
+    // Its second function has one argument, and writes to the next register.
+    function = node.code.functions.at(1);
+    put(function, {0x48, 0x89, 0x43, 0x08,    // mov [rbx + 8], rax
+                   0xe8, 0, 0, 0, 0, 0x90});  // call; nop
+    node.vm.memory.put(registers + kArguments, node.vm.small(7));
+    node.vm.memory.put(registers + kArguments + 8, node.vm.small(8));
+    const auto known = [&](Address place) {
+        const auto state = at(place, returns);
+        return state ? std::pair(state->arity, state->without_x_registers) : std::pair(99UL, true);
+    };
+    EXPECT_EQ(known(function), std::pair(1UL, false));
+    EXPECT_EQ(known(function + 4), std::pair(2UL, false));
+    EXPECT_EQ(at(function, returns)->arguments, registers + kArguments);
+    // The call leads to nothing that is known, or to a function.
+    EXPECT_EQ(known(function + 9), std::pair(0UL, true));
+    const auto to = [&](Address target) {
+        node.vm.memory.put(function + 5, static_cast<std::int32_t>(target - (function + 9)));
+    };
+    to(node.code.functions.front());
+    EXPECT_EQ(known(function + 9), std::pair(1UL, false));
+    to(add("global::plus_body_shared", {0xc3}));
+    EXPECT_EQ(known(function + 9), std::pair(2UL, false));
+    to(add("global::update_map_assoc_shared", {0xc3}));
+    EXPECT_EQ(known(function + 9), std::pair(0UL, true));
+    // What marks that there is none.
+    node.vm.memory.put(registers + kArguments, std::uint64_t{0});
+    EXPECT_EQ(known(function), std::pair(0UL, true));
+}
+
 TEST_P(InCompiledCode, OneThatIsHalfMadeIsLeftOut) {
     for (const auto place : {function + 4, function + 8}) {
         const auto state = at(place, top);
@@ -346,7 +380,7 @@ TEST_P(NativeCallsTest, ElsewhereNothingIsKnown) {
         in_jit.rip = light;
         EXPECT_FALSE(calls.stays_in_call(in_jit));
         auto waiting = thread(moment);
-        waiting.in_system_call = true;
+        waiting.system_call = SYS_futex;
         EXPECT_FALSE(calls.stays_in_call(waiting));
         auto other = thread(moment);
         other.rsp = registers + 64;

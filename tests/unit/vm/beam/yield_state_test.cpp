@@ -64,8 +64,7 @@ class YieldStateTest : public ::testing::Test {
                 .rbx = kArguments,
                 .r13 = kYieldedProcess,
                 .r14 = static_cast<std::uint32_t>(kReductions),
-                .r15 = kHeap + 0x100,
-                .in_system_call = false};
+                .r15 = kHeap + 0x100};
     }
     bool applies(const target::ThreadRegisters& thread) {
         yield_state_.record(std::array{thread}, memory_);

@@ -77,6 +77,7 @@ class AtRest {
             if (const auto* state = yield_state.of(slot.address)) {
                 request.in_function = state->in_function;
                 request.without_frame = state->without_frame;
+                request.without_x_registers = state->without_x_registers;
             }
             request.contents = batch.contents(index);
             request.watch = watch_;

@@ -123,6 +123,7 @@ Result<bool> ProcessRetrier::capture(Pending& pending,
     if (state != nullptr) {
         request.in_function = state->in_function;
         request.without_frame = state->without_frame;
+        request.without_x_registers = state->without_x_registers;
     }
     const bool on_its_way = state != nullptr && state->on_its_way;
     if (!on_its_way || ++pending.stops_on_its_way > kStopsForAYieldPoint) {

@@ -27,8 +27,10 @@ std::string detail_of(const Try& request, const beam::ProcessView& process) {
     std::string detail(request.unpaused);
     if (request.yielded && request.in_function &&
         process.void_reason == records::VOID_REASON_NONE) {
-        detail += fmt::format("{}{}x registers{}", detail.empty() ? "" : format::kBetweenDetails,
-                              format::kLeftOut, request.without_frame ? ", frame" : "");
+        detail +=
+            fmt::format("{}{}{}{}", detail.empty() ? "" : format::kBetweenDetails, format::kLeftOut,
+                        request.without_x_registers ? "x registers" : "machine registers",
+                        request.without_frame ? ", frame" : "");
     }
     return detail;
 }

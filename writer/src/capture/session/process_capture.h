@@ -37,6 +37,7 @@ struct Try {
     /// It runs in the middle of a function, and terms in its registers are not known
     /// (beam::YieldState::State).
     bool in_function = false;
+    bool without_x_registers = false;
     bool without_frame = false;
     /// Stack, heaps and more, if they were read together with others'; null: they are still to be
     /// read.

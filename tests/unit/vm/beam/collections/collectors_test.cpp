@@ -5,6 +5,8 @@
 
 #include <gmock/gmock.h>
 
+#include <sys/syscall.h>
+
 namespace beamdump::beam {
 namespace {
 
@@ -45,7 +47,7 @@ TEST_P(CollectorsTest, AHeaderInHandIsNotYetInTheCopy) {
     EXPECT_THAT(between(with({object})), IsEmpty());
     EXPECT_THAT(between(with({node.worker.build({kTupleOfTwo, 0, 0}), kTupleOfTwo})), IsEmpty());
     auto waiting = with({object, kTupleOfTwo});
-    waiting.in_system_call = true;
+    waiting.system_call = SYS_futex;
     EXPECT_THAT(between(waiting), IsEmpty());
 }
 

@@ -1,0 +1,188 @@
+#include <libvm/beam/layout/term_bits.h>
+#include <libvm/beam/native/x_registers.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace beamdump::beam {
+namespace {
+
+using Map = Instruction::Map;
+using enum MachineRegister;
+
+constexpr std::size_t kRegisterBytes = 8;
+/// Beyond them nothing is told apart.
+constexpr std::size_t kMostTold = 256;
+
+/// Whether an instruction with an operand in memory only reads it.
+bool reads_memory(const Instruction& one) {
+    const auto digit = one.reg & 7U;
+    if (one.map == Map::k0F) {
+        // movups and the like, cvt, cmov, and, or, xor, add, mul, sub, min, div, max, comis, movd,
+        // movdqa, bt, imul, movzx, movsx
+        return one.opcode == 0x10 || one.opcode == 0x12 || one.opcode == 0x16 ||
+               one.opcode == 0x28 ||
+               (one.opcode >= 0x2a && one.opcode <= 0x2f && one.opcode != 0x2b) ||
+               (one.opcode >= 0x40 && one.opcode <= 0x4f) ||
+               (one.opcode >= 0x51 && one.opcode <= 0x6f) || one.opcode == 0xa3 ||
+               one.opcode == 0xaf || one.opcode == 0xb6 || one.opcode == 0xb7 ||
+               one.opcode == 0xbe || one.opcode == 0xbf || one.opcode == 0x1f ||
+               (one.opcode == 0x7e && one.repeat == 0xf3);
+    }
+    if (one.map != Map::kOneByte) {
+        return false;
+    }
+    return (one.opcode < 0x40 && (one.opcode & 2U) != 0) || one.is(0x38) || one.is(0x39) ||
+           one.is(0x84) || one.is(0x85) || one.is(0x8a) || one.is(0x8b) || one.is(0x63) ||
+           one.is(0x69) || one.is(0x6b) ||
+           ((one.is(0x80) || one.is(0x81) || one.is(0x83)) && digit == 7) ||
+           ((one.is(0xf6) || one.is(0xf7)) && digit != 2 && digit != 3) ||
+           (one.is(0xff) && digit >= 2);
+}
+
+bool only_compares(const Instruction& one) {
+    return one.map == Map::kOneByte &&
+           ((one.opcode >= 0x38 && one.opcode <= 0x3b) || one.is(0x84) || one.is(0x85));
+}
+
+/// What `mov ecx, N` and `xor ecx, ecx` put there.
+std::optional<std::uint32_t> constant_in_ecx(const Instruction& one) {
+    if (one.opcode == 0xb8 + static_cast<unsigned>(kRcx) && one.reg_is(kRcx) &&
+        one.map == Map::kOneByte) {
+        return static_cast<std::uint32_t>(one.immediate);
+    }
+    const bool clears =
+        (one.is(0x31) || one.is(0x33)) && one.operand && one.operand->is(kRcx) && one.reg_is(kRcx);
+    return clears ? std::optional<std::uint32_t>(0) : std::nullopt;
+}
+
+bool is_padding(const Instruction& one) {
+    return one.is(0x90) || (one.map == Map::k0F && one.opcode == 0x1f);
+}
+
+}  // namespace
+
+XRegisters XRegisters::arguments(std::uint64_t count) {
+    XRegisters registers;
+    registers.words_.assign(std::min<std::uint64_t>(count, kMostTold), Word::kTerm);
+    registers.others_ = count <= kMostTold ? Word::kDead : Word::kUnknown;
+    return registers;
+}
+
+std::uint32_t XRegisters::known() const {
+    const auto end = std::ranges::find_if(words_, [](Word one) { return one != Word::kTerm; });
+    return static_cast<std::uint32_t>(end - words_.begin());
+}
+
+bool XRegisters::complete() const {
+    return others_ == Word::kDead && !address_taken_ &&
+           std::ranges::find(words_, Word::kUnknown) == words_.end() &&
+           std::ranges::count(words_, Word::kTerm) == known();
+}
+
+void XRegisters::set(std::size_t index, Word word) {
+    if (index >= kMostTold) {
+        others_ = Word::kUnknown;
+        return;
+    }
+    if (index >= words_.size()) {
+        words_.resize(index + 1, others_);
+    }
+    words_[index] = word;
+}
+
+bool XRegisters::meet(const XRegisters& other) {
+    bool changed = false;
+    const auto count = std::max(words_.size(), other.words_.size());
+    for (std::size_t index = 0; index < count; ++index) {
+        if (other.at(index) > at(index)) {
+            set(index, other.at(index));
+            changed = true;
+        }
+    }
+    if (other.others_ > others_) {
+        others_ = other.others_;
+        changed = true;
+    }
+    if (other.address_taken_ && !address_taken_) {
+        address_taken_ = true;
+        changed = true;
+    }
+    if (ecx_ && ecx_ != other.ecx_) {
+        ecx_.reset();
+        changed = true;
+    }
+    return changed;
+}
+
+/// An instruction that writes to memory from `rbx` on.
+void XRegisters::store(const Instruction& one, std::size_t words_stored) {
+    const auto& operand = *one.operand;
+    if (operand.indexed) {
+        forget();
+        return;
+    }
+    // Words before `rbx` are not x registers (ErtsSchedulerRegisters, erl_process.h).
+    const auto begin = std::int64_t{operand.displacement};
+    const auto bytes = static_cast<std::int64_t>(
+        words_stored != 0 ? words_stored * kRegisterBytes
+                          : std::max<std::size_t>(one.vector_bytes, 2 * kRegisterBytes));
+    const bool whole = words_stored != 0 && begin % static_cast<std::int64_t>(kRegisterBytes) == 0;
+    const bool constant = one.is(0xc7);
+    // 0 is no term, but marks one that is not there.
+    const bool is_term =
+        !constant || (static_cast<std::uint64_t>(one.immediate) & kPrimaryMask) != kPrimaryHeader;
+    for (auto at = begin; at < begin + bytes; ++at) {
+        if (at < 0) {
+            continue;
+        }
+        const auto word = !whole ? Word::kUnknown : is_term ? Word::kTerm : Word::kDead;
+        set(static_cast<std::size_t>(at) / kRegisterBytes, word);
+    }
+}
+
+bool XRegisters::apply(const Instruction& one, bool writes_base, std::size_t words_stored) {
+    ecx_ = is_padding(one) ? ecx_ : constant_in_ecx(one);
+    if (writes_base) {
+        return false;
+    }
+    if (!one.operand) {
+        return true;
+    }
+    const auto rbx = static_cast<std::uint8_t>(kRbx);
+    if (one.operand->in_memory && one.operand->base == rbx) {
+        if (one.is(0x8d)) {
+            address_taken_ = address_taken_ || !one.reg_is(kRsp);
+        } else if (!reads_memory(one)) {
+            store(one, words_stored);
+        }
+        return true;
+    }
+    const bool has_base = (one.operand->is(kRbx) || one.reg == rbx) && one.map == Map::kOneByte;
+    address_taken_ = address_taken_ || (has_base && !only_compares(one));
+    if (address_taken_ && one.operand->in_memory && !one.operand->at(kRsp) && !reads_memory(one)) {
+        forget();
+        address_taken_ = true;
+    }
+    return true;
+}
+
+void XRegisters::call(CallEffect effect) {
+    const auto live = std::exchange(ecx_, std::nullopt);
+    if (effect == CallEffect::kResult) {
+        *this = arguments(1);
+    } else if (effect == CallEffect::kCollects && live) {
+        *this = arguments(*live);
+    } else if (effect != CallEffect::kKeepsAll || address_taken_) {
+        forget();
+    }
+}
+
+void XRegisters::native_call() {
+    ecx_.reset();
+    if (address_taken_) {
+        forget();
+    }
+}
+
+}  // namespace beamdump::beam
