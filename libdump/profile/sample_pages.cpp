@@ -321,7 +321,7 @@ Result<void> SamplePages::add(const records::Sample& sample) {
         return fail(ErrorCode::kLimit,
                     "the dump has more different stacks of samples than are kept");
     }
-    return {};
+    return visit_ ? visit_(stack, threads_[sample.thread()], sample.count()) : Result<void>();
 }
 
 Result<ProfileReport> SamplePages::finish() {

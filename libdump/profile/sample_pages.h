@@ -8,6 +8,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace beamdump {
@@ -24,7 +25,14 @@ class SamplePages {
     /// A function's text by the indices of its names.
     using FunctionText = std::function<std::optional<std::string>(const records::Mfa&)>;
 
+    /// Equal samples of one thread, `count` of them.
+    using Visit = std::function<Result<void>(const SampleStack& stack, const SampledThread& thread,
+                                             std::uint64_t count)>;
+
     SamplePages(SamplesBy by, AtomText atom, FunctionText function);
+
+    /// Also tells the samples of pages that are added from here on; add() fails as it does.
+    void visit(Visit visit) { visit_ = std::move(visit); }
 
     /// kCorrupt: it refers to what no page has. kLimit: there is more than this keeps.
     Result<void> add(const records::Samples& page);
@@ -40,6 +48,7 @@ class SamplePages {
 
     AtomText atom_;
     FunctionText function_;
+    Visit visit_;
     ProfileReport report_;
     bool timed_ = false;
     std::uint64_t bytes_ = 0;

@@ -1,6 +1,9 @@
-"""Crash dumps for reports: one with texts that would be harmful in a page, one of many processes."""
+"""Crash dumps for reports: one with texts that would be harmful in a page, one of many processes, one of
+processes with labels that wait for each other."""
 
+import base64
 import random
+import struct
 
 # What ends an element, runs a script, names an entity, or turns the direction of a text.
 HARMFUL = ("</script><img src=x onerror=pwned()>", "<script>pwned()</script>", "<!--<script>",
@@ -75,3 +78,43 @@ def crowd(count):
             f"=proc_heap:<0.{10 + at}.0>\n")
     pieces.append("=end\n")
     return "".join(pieces)
+
+
+NODE = "nonode@nohost"
+CALLERS = 30
+
+
+def reference(number):
+    """As a crash dump has it on a heap: in the external term format (NEWER_REFERENCE_EXT)."""
+    name = NODE.encode()
+    term = struct.pack(">BBHBH", 131, 90, 3, 100, len(name)) + name + struct.pack(
+        ">IIII", 0, number, 2, 1)
+    return f"E{len(term):X}:{base64.b64encode(term).decode()}"
+
+
+def caller(number, target, facts, label):
+    """A process in gen_server:call/3 (as OTP 25 prints it), and its label."""
+    heap = 0x7F8BC9A00000 + number * 0x1000
+    text = process(number, {
+        "Spawned as": "erlang:apply/2", "Message queue length": 0,
+        "Link list": f"[{{to,<0.{target}.0>,#Ref<0.1.2.{number}>}}]", "Reductions": 11,
+        "Memory": 2792, **facts,
+        "Program counter": "0x00007f8bc7dfabf8 (gen:do_call/4 + 776)"})
+    terms = [f"{heap:X}:{reference(number)}"]
+    if label:
+        text += f"=proc_dictionary:<0.{number}.0>\nH{heap + 0x20:X}\n"
+        terms += [f"{heap + 0x20:X}:t2:AE:$process_label,H{heap + 0x38:X}",
+                  f"{heap + 0x38:X}:t2:A{len(label[0]):X}:{label[0]},I{label[1]}"]
+    return (f"{text}=proc_stack:<0.{number}.0>\ny0:H{heap:X}\n"
+            f"0x{heap + 0x500:016x}:SReturn addr 0xC7E0E4EC (gen_server:call/3 + 140)\n"
+            f"0x{heap + 0x528:016x}:SReturn addr 0xC7C00C30 (<terminate process normally>)\n"
+            f"=proc_heap:<0.{number}.0>\n" + "".join(f"{term}\n" for term in terms))
+
+
+def waiting(callers):
+    """Two servers that wait for each other, and workers with labels that wait for one of them."""
+    text = HEAD.format(slogan="waits") + f"=node:'{NODE}'\n"
+    text += caller(10, 11, {"Name": "one"}, None) + caller(11, 10, {"Name": "other"}, None)
+    for number in range(callers):
+        text += caller(20 + number, 10, {}, ("worker", number))
+    return text + "=end\n"

@@ -29,6 +29,7 @@ class ReportCase(unittest.TestCase):
         subprocess.run([os.environ["WRITE_SAMPLE_DUMPS"], cls.folder], check=True)
         (cls.folder / "crash.beamdump").write_text(CRASH)
         (cls.folder / "harmful.beamdump").write_text(made_dumps.harmful())
+        (cls.folder / "waiting.beamdump").write_text(made_dumps.waiting(made_dumps.CALLERS))
         (cls.folder / "node.beamdump").write_text(made_dumps.crowd(400))
         program = next(filter(None, map(shutil.which, browser.PROGRAMS)), None)
         if program is None:

@@ -12,7 +12,7 @@ from report_case import CONTRAST, PROGRAM, SOURCES, ReportCase
 from support import report_page
 
 SAMPLES = {"sample": 3, "later": 0, "cut": 3, "inferred": 3, "tables": 0, "node_memory": 0,
-           "crash": 0, "harmful": 0, "node": 0}
+           "crash": 0, "harmful": 0, "waiting": 0, "node": 0}
 CROWD = 100_000
 MOST_BYTES = 5_000_000
 MOST_ELEMENTS = 10_000
@@ -98,6 +98,32 @@ class Report(ReportCase):
         self.assertEqual(self.all_texts("#processes .unfold[aria-expanded=true]"), [""])
         self.browser.click("#processes .unfold")
         self.assertEqual(self.all_texts("#processes tr.details"), [])
+
+    def test_labels_name_processes(self):
+        self.open(self.page("waiting"))
+        labels = [f"{{worker,{number}}}" for number in range(made_dumps.CALLERS)]
+        self.assertEqual(sorted(self.column(2)), sorted(["one", "other", *labels]))
+        self.assertEqual(self.filter("name:{worker,7}"), 1)
+        self.browser.click("#processes .unfold")
+        self.assertIn("gen:do_call/4", self.all_texts("#processes .stack code"))
+
+    def test_waits(self):
+        self.open(self.page("waiting"))
+        answer = self.answer("waiting")("waits")
+        self.assertEqual((answer["waiting"], answer["targets"]), (made_dumps.CALLERS + 2, 2))
+        self.assertIn("32 processes wait for an answer of 2 processes.", self.all_texts("#waits p"))
+        self.assertEqual(self.all_texts("#waits .cycles button"), ["one <0.10.0>", "other <0.11.0>"])
+        rows = [[row["process"]["registered_name"], row["name"], str(row["behind"]),
+                 str(row["direct"]), row["waits_for"], "yes"] for row in answer["waited_for"]]
+        self.assertEqual([rows[at][0] for at in (0, 1)], ["one", "other"])
+        shown = [self.column(number, "waits") for number in range(1, 7)]
+        self.assertEqual([list(row) for row in zip(*shown)], rows)
+        # A name leads to its process.
+        self.browser.click("#waits .cycles li button:last-of-type")
+        self.assertIn("Registered nameother", self.all_texts("#processes tr.details")[0])
+        self.open(self.page("node"))
+        self.assertIn("No process waits for an answer, as far as the dump says.",
+                      self.all_texts("#waits p"))
 
     def test_keyboard(self):
         self.open(self.page("node"))

@@ -235,11 +235,12 @@ void sql_tables_text(Output& output) {
     output.write(
         "Every table also has the column dump, the file that a row is of.\n\n"
         "Functions of a term that a path names, as in term DUMP PROCESS PATH; with several "
-        "dumps the third argument is the dump:\n");
+        "dumps one more argument is the dump:\n");
     Table functions({{""}, {"", Align::kLeft, true}});
     for (const auto& function : sql::term_functions()) {
-        functions.add(
-            {fmt::format("{}(process, path)", function.name), std::string(function.sentence)});
+        functions.add({fmt::format("{}(process, path{})", function.name,
+                                   function.takes_pattern ? ", pattern" : ""),
+                       std::string(function.sentence)});
     }
     functions.print(output, "  ");
 }

@@ -201,23 +201,22 @@ int best_index(sqlite3_vtab* base, sqlite3_index_info* info) {
             continue;
         }
         const auto sign = sign_of(constraint.op);
+        const bool usable = constraint.usable != 0;
         if (constraint.op == SQLITE_INDEX_CONSTRAINT_LIMIT) {
-            limit = constraint.usable != 0 ? std::optional(at) : std::nullopt;
-        } else if (constraint.usable == 0) {
-            all_pushed = false;
-        } else if (constraint.iColumn == table.dump_column() && sign == "=") {
+            limit = usable ? std::optional(at) : std::nullopt;
+            continue;
+        }
+        if (usable && constraint.iColumn == table.dump_column() && sign == "=") {
             push(at, "dump");
-        } else if (constraint.iColumn >= 0 && constraint.iColumn < table.first_argument() &&
-                   is_pushed(*table.shown.columns[static_cast<std::size_t>(constraint.iColumn)],
-                             sign)) {
-            push(at, fmt::format(
-                         "{}{}",
-                         table.shown.columns[static_cast<std::size_t>(constraint.iColumn)]->name,
-                         sign));
-            // Filters let pass what SQLite then looks at again, so a limit may not be theirs.
-            all_pushed = false;
-        } else {
-            all_pushed = false;
+            continue;
+        }
+        // Filters let pass what SQLite then looks at again, so a limit may not be theirs.
+        all_pushed = false;
+        if (usable && constraint.iColumn >= 0 && constraint.iColumn < table.first_argument()) {
+            const auto& column = *table.shown.columns[static_cast<std::size_t>(constraint.iColumn)];
+            if (is_pushed(column, sign)) {
+                push(at, fmt::format("{}{}", column.name, sign));
+            }
         }
     }
     if (limit && all_pushed) {
@@ -405,26 +404,30 @@ void fail_call(sqlite3_context* context, Asked& asked, Error error) {
 void call(sqlite3_context* context, int count, sqlite3_value** values) {
     const auto& function = *static_cast<const Function*>(sqlite3_user_data(context));
     Asked& asked = *function.asked;
-    constexpr int kLeast = 2;
-    constexpr int kMost = 3;
+    const int least = function.of->takes_pattern ? 3 : 2;
     const Source* source =
-        count == kLeast && asked.sources.size() == 1 ? asked.sources.data() : nullptr;
-    if (count == kMost) {
-        const auto found = std::ranges::find(asked.sources, text_of(values[2]), &Source::file);
+        count == least && asked.sources.size() == 1 ? asked.sources.data() : nullptr;
+    if (count == least + 1) {
+        const auto found = std::ranges::find(asked.sources, text_of(values[least]), &Source::file);
         source = found == asked.sources.end() ? nullptr : &*found;
     }
     if (source == nullptr) {
-        return fail_call(context, asked,
-                         {ErrorCode::kUsage,
-                          fmt::format("{}(PROCESS, PATH), and with several dumps {}(PROCESS, PATH, "
-                                      "DUMP), such as p.dump",
-                                      function.of->name, function.of->name)});
+        return fail_call(
+            context, asked,
+            {ErrorCode::kUsage,
+             fmt::format("{0}(PROCESS, PATH{1}), and with several dumps {0}(PROCESS, "
+                         "PATH{1}, DUMP), such as p.dump",
+                         function.of->name, function.of->takes_pattern ? ", PATTERN" : "")});
     }
-    if (sqlite3_value_type(values[0]) == SQLITE_NULL ||
-        sqlite3_value_type(values[1]) == SQLITE_NULL) {
+    if (std::any_of(values, values + least, [](sqlite3_value* given) {
+            return sqlite3_value_type(given) == SQLITE_NULL;
+        })) {
         return;
     }
-    auto value = function.of->value(*source, text_of(values[0]), text_of(values[1]));
+    auto value = function.of->value(
+        *source, {.process = text_of(values[0]),
+                  .path = text_of(values[1]),
+                  .pattern = function.of->takes_pattern ? text_of(values[2]) : ""});
     if (!value) {
         return fail_call(context, asked, std::move(value.error()));
     }

@@ -20,6 +20,7 @@
 #include "query/tables/persistent_terms.h"
 #include "sql/sql_holders.h"
 #include "sql/sql_rows.h"
+#include "sql/sql_samples.h"
 #include "sql/sql_terms.h"
 
 #include <libdump/base/return_if_error.h>
@@ -359,6 +360,12 @@ std::span<const Table> tables() {
               false,
               open_list<query::list_ports, kByQueue>},
         Table{"processes", "A process", query::process_columns(), {}, false, open_processes},
+        Table{"samples",
+              "What a thread did, of the samples before the capture (--profile)",
+              sample_columns(),
+              {},
+              false,
+              open_samples},
         Table{"schedulers",
               "A scheduler, or a run queue of dirty ones",
               query::scheduler_columns(),

@@ -1,6 +1,7 @@
 #include "sql/sql_terms.h"
 
 #include "query/heap/term_reading.h"
+#include "query/holders/pattern.h"
 #include "query/rows/cells.h"
 #include "sql/sql_rows.h"
 
@@ -27,8 +28,8 @@ using query::TermReading;
 
 /// `value` of the term, with its sizes or without.
 template <auto kValue, bool kSized>
-Result<TermValue> term_value(const Source& source, const std::string& process,
-                             const std::string& path) {
+Result<TermValue> term_value(const Source& source, const TermArguments& arguments) {
+    const auto& [process, path, pattern] = arguments;
     if (path.empty()) {
         return fail(ErrorCode::kUsage, "the path is empty: state, message 1, dictionary KEY...");
     }
@@ -54,29 +55,46 @@ Result<TermValue> term_value(const Source& source, const std::string& process,
     if (const auto shown = check_shown((*reading)->withheld(), (*reading)->line()); !shown) {
         return TermValue{.cell = {}, .not_told = shown.error().message, .no_part = {}};
     }
-    return TermValue{.cell = kValue(**reading), .not_told = {}, .no_part = {}};
+    ASSIGN_OR_RETURN(auto value, kValue(source, **reading, pattern));
+    return TermValue{.cell = std::move(value), .not_told = {}, .no_part = {}};
 }
 
-Cell whole_text(TermReading& reading) {
-    return reading.text().text;
+Result<Cell> whole_text(const Source& /*source*/, TermReading& reading,
+                        const std::string& /*pattern*/) {
+    return Cell(reading.text().text);
 }
-Cell kind_of(TermReading& reading) {
-    return std::string(reading.term()->kind);
+Result<Cell> kind_of(const Source& /*source*/, TermReading& reading,
+                     const std::string& /*pattern*/) {
+    return Cell(std::string(reading.term()->kind));
 }
-Cell count_of(TermReading& reading) {
+Result<Cell> count_of(const Source& /*source*/, TermReading& reading,
+                      const std::string& /*pattern*/) {
     return cell(reading.term()->count);
 }
 /// Sizes of a term with parts that the dump lacks are no sizes.
-Cell words_of(TermReading& reading) {
+Result<Cell> words_of(const Source& /*source*/, TermReading& reading,
+                      const std::string& /*pattern*/) {
     const auto& sizes = reading.term()->sizes;
     return sizes.unreadable == 0 ? Cell(sizes.shared) : Cell();
 }
-Cell flat_words_of(TermReading& reading) {
+Result<Cell> flat_words_of(const Source& /*source*/, TermReading& reading,
+                           const std::string& /*pattern*/) {
     const auto& sizes = reading.term()->sizes;
     return sizes.unreadable == 0 ? Cell(sizes.flat) : Cell();
 }
-Cell binary_bytes_of(TermReading& reading) {
+Result<Cell> binary_bytes_of(const Source& /*source*/, TermReading& reading,
+                             const std::string& /*pattern*/) {
     return cell(reading.term()->binary_bytes);
+}
+
+/// As --pattern of `search` has it.
+Result<Cell> matches(const Source& source, TermReading& reading, const std::string& text) {
+    ASSIGN_OR_RETURN(const auto pattern, query::parse_pattern(text));
+    ASSIGN_OR_RETURN(const auto match, query::PatternMatch::make(source.dump->atoms(), pattern));
+    auto& process = reading.process();
+    WordReader words(process.context());
+    return Cell(std::uint64_t{match.unknown_atoms().empty() &&
+                              match.matches(process.scheme, words, reading.word())});
 }
 
 constexpr std::array kPartColumns = {
@@ -111,6 +129,10 @@ std::span<const TermFunction> term_functions() {
         TermFunction{"term_flat_words", "Its size as erts_debug:flat_size/1",
                      term_value<flat_words_of, true>},
         TermFunction{"term_kind", "list, tuple, map, atom...", term_value<kind_of, false>},
+        TermFunction{"term_matches",
+                     "1 if the term is like the pattern, in Erlang's or Elixir's syntax with _ "
+                     "for any term",
+                     term_value<matches, false>, true},
         TermFunction{"term_words", "Its size as erts_debug:size/1", term_value<words_of, true>}};
     return kFunctions;
 }

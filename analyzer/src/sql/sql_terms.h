@@ -19,12 +19,19 @@ struct TermValue {
     std::string no_part;   ///< the process has no such root or part: a sentence
 };
 
-/// A function of one term of a process, which a path names as `term DUMP PROCESS PATH` has it.
+/// What a function is called with: a term of a process, which a path names as `term DUMP PROCESS
+/// PATH` has it.
+struct TermArguments {
+    std::string process;
+    std::string path;
+    std::string pattern = {};  ///< of a function that takes one
+};
+
 struct TermFunction {
     std::string_view name;
     std::string_view sentence;  ///< what it gives
-    Result<TermValue> (*value)(const Source& source, const std::string& process,
-                               const std::string& path) = nullptr;
+    Result<TermValue> (*value)(const Source& source, const TermArguments& arguments) = nullptr;
+    bool takes_pattern = false;  ///< as the third argument
 };
 
 /// All of them, in the order of their names.

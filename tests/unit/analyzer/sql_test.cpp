@@ -1,5 +1,6 @@
 #include "cli/sql_prompt.h"
 #include "program.h"
+#include "sample_profile.h"
 #include "sample_tables.h"
 #include "sql/sql_question.h"
 #include "sql/sql_table.h"
@@ -60,6 +61,32 @@ class SqlTest : public ::testing::Test {
 
     Program program_;
 };
+
+TEST_F(SqlTest, TermsAreMatchedByAPattern) {
+    EXPECT_EQ(rows("SELECT term_matches('alpha', 'message 1', '_') AS any, "
+                   "term_matches('alpha', 'message 1', '{never_made, _}') AS none, "
+                   "term_matches('alpha', NULL, '_') AS absent"),
+              "any,none,absent\n1,0,\n");
+    EXPECT_THAT(ask("SELECT term_matches('alpha', 'message 1')").err,
+                HasSubstr("term_matches(PROCESS, PATH, PATTERN)"));
+    EXPECT_THAT(ask("SELECT term_matches('alpha', 'message 1', '{')").err, HasSubstr("pattern"));
+}
+
+TEST_F(SqlTest, SamplesAreRows) {
+    SampleDump sampled;
+    add_profile(sampled.builder());
+    program_.put("sampled.beamdump", sampled.finish());
+    EXPECT_EQ(rows("SELECT count, pid, function, native, stack, callers_known FROM samples "
+                   "WHERE thread = 'erts_sched_1' ORDER BY count DESC, pid",
+                   "sampled.beamdump"),
+              "count,pid,function,native,stack,callers_known\n"
+              "3,<0.1.0>,lists:sort/1,,alpha:loop/1;lists:sort/1,1\n"
+              "1,<0.1.0>,lists:sort/1,[kernel],alpha:loop/1;lists:sort/1,1\n"
+              "1,<0.900.0>,beta:run/0,,beta:run/0,0\n");
+    EXPECT_EQ(rows("SELECT sum(count) AS n FROM samples", "sampled.beamdump"), "n\n6\n");
+    EXPECT_THAT(ask("SELECT * FROM samples", {"--csv"}, "tables.beamdump").err,
+                HasSubstr("the dump has no samples"));
+}
 
 TEST_F(SqlTest, ProcessesAreRows) {
     EXPECT_EQ(rows("SELECT pid, registered_name, reductions FROM processes WHERE reductions > 50 "
@@ -271,7 +298,7 @@ TEST_F(SqlTest, EveryTableIsNamedAndAnswers) {
     }
     EXPECT_TRUE(std::ranges::is_sorted(sql::term_functions(), {}, &sql::TermFunction::name));
     for (const auto& function : sql::term_functions()) {
-        EXPECT_THAT(help, HasSubstr(fmt::format("{}(process, path)", function.name)));
+        EXPECT_THAT(help, HasSubstr(fmt::format("{}(process, path", function.name)));
         const auto question = sql::Question::prepare(
             fmt::format("SELECT {}('x', 'state')", function.name), {.memory = 1 << 30});
         ASSERT_TRUE(question) << function.name;

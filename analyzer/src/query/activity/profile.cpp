@@ -4,11 +4,13 @@
 #include "query/process/process_line.h"
 
 #include <libdump/base/return_if_error.h>
-#include <libdump/profile/sample_pages.h>
+
+#include <utility>
 
 namespace beamdump::query {
 
-Result<ProfileReport> read_profile(Dump& dump, const std::string& file, SamplesBy by) {
+Result<ProfileReport> read_profile(Dump& dump, const std::string& file, SamplesBy by,
+                                   SamplePages::Visit visit) {
     if (dump.trailer().samples_offset().empty()) {
         return fail(ErrorCode::kNotFound,
                     "the dump has no samples: beamdump-capture takes them with --profile 5s");
@@ -16,6 +18,7 @@ Result<ProfileReport> read_profile(Dump& dump, const std::string& file, SamplesB
     SamplePages pages(
         by, [&](std::uint32_t atom) { return std::optional(atom_text(dump, atom)); },
         [&](const records::Mfa& call) { return mfa_text(dump, call); });
+    pages.visit(std::move(visit));
     for (const auto offset : dump.trailer().samples_offset()) {
         ASSIGN_OR_RETURN(const auto page, dump.reader().message_at<records::Samples>(
                                               offset, format::RecordKind::kSamples));

@@ -79,6 +79,10 @@ class TermReading {
     /// The term itself; nullopt for all roots, or where it is withheld.
     [[nodiscard]] const std::optional<TermPartLine>& term() const { return term_; }
 
+    /// The term's word, to be read through the process's context; 0 for all roots.
+    [[nodiscard]] std::uint64_t word() const { return word_; }
+    [[nodiscard]] OpenedProcess& process() { return *process_; }
+
     /// Tells a part, its own parts if they are asked for, and how many of these are left out.
     struct Visitor {
         std::function<void(const TermPartLine&)> begin;
