@@ -137,11 +137,21 @@ Result<CollectionReader> CollectionReader::open(Vm& vm) {
 }
 
 Result<CollectionSpaces> CollectionReader::read(const StructView& structure,
-                                                const ProcessView& process) {
+                                                const ProcessView& process, bool by_its_code) {
     const auto state = structure.get(f_.state);
-    if ((state & (running_sys_ | dirty_running_sys_)) == 0) {
+    if ((state & (running_sys_ | dirty_running_sys_)) == 0 && !by_its_code) {
         return elsewhere("the arguments of the running function are not known");
     }
+    auto found = follow(structure, process);
+    if (found && by_its_code) {
+        // The return address of the call (beam_asm_global.cpp, emit_garbage_collect()).
+        found->stack.begin += kWordBytes;
+    }
+    return found;
+}
+
+Result<CollectionSpaces> CollectionReader::follow(const StructView& structure,
+                                                  const ProcessView& process) {
     if (!f_.heap_is_consistent(structure)) {
         return elsewhere("its heap has moved and its pointers have not");
     }

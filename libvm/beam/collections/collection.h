@@ -87,15 +87,18 @@ class CollectionReader {
   public:
     static Result<CollectionReader> open(Vm& vm);
 
-    /// `process` was decoded from `structure`. kChanged: the collection is where its words cannot
-    /// be followed: blocks are being freed, moved or renamed, or it runs where its roots are not
-    /// known. A moment later it is elsewhere.
-    Result<CollectionSpaces> read(const StructView& structure, const ProcessView& process);
+    /// `process` was decoded from `structure`. `by_its_code`: the process's own code has called for
+    /// the collection, and the arguments are known (YieldState::apply_to_collection()). kChanged:
+    /// the collection is where its words cannot be followed: blocks are being freed, moved or
+    /// renamed, or it runs where its roots are not known. A moment later it is elsewhere.
+    Result<CollectionSpaces> read(const StructView& structure, const ProcessView& process,
+                                  bool by_its_code = false);
 
   private:
     CollectionReader(Vm& vm, CollectedFragments fragments, LayoutNames& names)
         : vm_(&vm), fragments_(std::move(fragments)), f_(names) {}
     class Roots;
+    Result<CollectionSpaces> follow(const StructView& structure, const ProcessView& process);
     Result<CollectionSpaces> stack_moved(const StructView& structure, HeapBlocks& blocks);
     Result<CollectionSpaces> swept(const StructView& structure, HeapBlocks& blocks);
     Result<CollectionSpaces> moving(const StructView& structure, const ProcessView& process,

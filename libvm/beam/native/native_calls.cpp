@@ -237,7 +237,8 @@ std::optional<std::uint64_t> NativeCalls::live_before(Address place) const {
             if (!told || *told > kMostLive) {
                 continue;
             }
-            if (live) {
+            // A prefix of the call may be taken for padding.
+            if (live && live != told) {
                 return std::nullopt;
             }
             live = told;
@@ -257,6 +258,7 @@ bool NativeCalls::complete(const Fragment& fragment, const Scheduler& scheduler,
     if (fragment.kind == Kind::kCollection) {
         const auto live = *top == state.instruction ? live_before(*top) : std::nullopt;
         state.code_mfa = 0;
+        state.collects = true;
         state.arity = live.value_or(0);
         state.stack_top += kWord;
         return live.has_value();
@@ -531,6 +533,9 @@ std::vector<std::pair<Address, YieldState::State>> NativeCalls::states(
             }
         } else if (stays || (call && waits_outside(thread, call->kind))) {
             found.emplace_back(call->process, call->state);
+        } else if (call && call->kind == Kind::kCollection) {
+            found.emplace_back(call->process, call->state);
+            found.back().second.passing = true;
         } else if (const auto compiled = in_compiled_code(thread)) {
             found.push_back(*compiled);
         }

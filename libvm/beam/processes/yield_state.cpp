@@ -56,9 +56,9 @@ Result<YieldState> YieldState::open(const Layout& layout) {
     result.fcalls_ = names.field(runtime::Process::fcalls);
     result.state_ = names.field(runtime::Process::state);
     result.running_ = names.constant(runtime::constant::state_running);
+    result.collecting_ = names.constant(runtime::constant::state_gc);
     result.otherwise_ = names.constant(runtime::constant::state_free) |
                         names.constant(runtime::constant::state_exiting) |
-                        names.constant(runtime::constant::state_gc) |
                         names.constant(runtime::constant::state_running_sys) |
                         names.constant(runtime::constant::state_dirty_running) |
                         names.constant(runtime::constant::state_dirty_running_sys);
@@ -131,7 +131,7 @@ bool YieldState::apply(Address process, std::span<std::byte> structure) const {
     const auto bits = view.get(state_);
     const bool fits = view.get(heap_) <= state.heap_top && state.heap_top <= state.stack_top &&
                       state.stack_top < view.get(hend_) && (bits & running_) != 0 &&
-                      (bits & otherwise_) == 0;
+                      (bits & (otherwise_ | collecting_)) == 0 && !state.passing;
     if (!fits) {
         return false;
     }
@@ -142,6 +142,19 @@ bool YieldState::apply(Address process, std::span<std::byte> structure) const {
     put(structure, arity_, state.arity);
     put(structure, arg_reg_, state.arguments);
     put(structure, fcalls_, static_cast<std::uint64_t>(state.reductions_left));
+    return true;
+}
+
+bool YieldState::apply_to_collection(Address process, std::span<std::byte> structure) const {
+    const auto* state = of(process);
+    const auto bits = StructView(structure).get(state_);
+    if (state == nullptr || !state->collects || (bits & running_) == 0 ||
+        (bits & collecting_) == 0 || (bits & otherwise_) != 0) {
+        return false;
+    }
+    put(structure, current_, state->code_mfa);
+    put(structure, arity_, state->arity);
+    put(structure, arg_reg_, state->arguments);
     return true;
 }
 

@@ -42,6 +42,10 @@ class YieldState {
         bool without_frame = false;
         /// It runs compiled code, and may soon be at a yield point.
         bool on_its_way = false;
+        /// Compiled code has called for a collection, whose roots are the arguments.
+        bool collects = false;
+        /// The call may be at its beginning or end: all but the arguments is in the structure.
+        bool passing = false;
     };
 
     /// The state of the process at that address; null: it is not known.
@@ -60,6 +64,10 @@ class YieldState {
     /// what the emulator would write there (jit/x86/process_main.cpp, context_switch_simplified).
     /// False if it is unknown or does not fit the structure.
     [[nodiscard]] bool apply(Address process, std::span<std::byte> structure) const;
+    /// If the process is in the middle of a collection that its compiled code has called for:
+    /// writes where its arguments are into the copy of its structure. Its stack then begins with
+    /// the call's return address.
+    [[nodiscard]] bool apply_to_collection(Address process, std::span<std::byte> structure) const;
 
   private:
     [[nodiscard]] std::optional<State> state_of(const target::ThreadRegisters& thread,
@@ -71,7 +79,7 @@ class YieldState {
     AtomWords atoms_;
     Field heap_, hend_, htop_, stop_, i_, current_, arity_, arg_reg_, fcalls_, state_;
     MfaFields mfa_;
-    std::uint64_t running_ = 0, otherwise_ = 0;
+    std::uint64_t running_ = 0, collecting_ = 0, otherwise_ = 0;
     std::map<Address, State> known_;
 };
 

@@ -33,7 +33,7 @@ if CHURNS:
         "profile --off-cpu": ("--duration", "300ms"),
         "alloc": ("--duration", "300ms", "--stacks"),
         "blame": ("--duration", "300ms", "--native", "gc"),
-        "blame --exact": ("--duration", "300ms", "--native", "gc"),
+        "blame --exact": ("--duration", "300ms", "--native", "<garbage_collect>"),
         "perf-map": (),
     }
 DONE, INCOMPLETE = 0, 3

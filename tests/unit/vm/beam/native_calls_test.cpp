@@ -225,6 +225,17 @@ TEST_P(NativeCallsTest, BeforeACollectionTheLiveRegistersAreInTheCode) {
     states = known();
     ASSERT_THAT(states, SizeIs(1));
     EXPECT_EQ(states[0].second.arity, 0);
+    EXPECT_FALSE(states[0].second.passing);
+    put(place - 11, {0xb9, 2, 0, 0, 0, 0x40, 0xe8, 1, 2, 3, 4});  // rex call
+    states = known();
+    ASSERT_THAT(states, SizeIs(1));
+    EXPECT_EQ(states[0].second.arity, 2);
+    // In the middle of it no more is needed than its arguments.
+    const std::array threads = {thread(0)};
+    states = NativeCalls::open(fresh(), fragments).value().states(threads);
+    ASSERT_THAT(states, SizeIs(1));
+    EXPECT_TRUE(states[0].second.collects);
+    EXPECT_TRUE(states[0].second.passing);
 }
 
 TEST_P(NativeCallsTest, OnlyACallThatLastsIsKnown) {

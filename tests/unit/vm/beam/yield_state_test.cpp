@@ -136,6 +136,33 @@ TEST_F(YieldStateTest, RefusesRegistersThatContradictTheStructure) {
     EXPECT_FALSE(applies(at(kFunction)));
 }
 
+TEST_F(YieldStateTest, ACollectionThatCodeHasCalledForHasItsArguments) {
+    const auto running = names_.constant(ConstantName{"state_running"});
+    const auto collecting = running | names_.constant(ConstantName{"state_gc"});
+    YieldState::State state{.arity = 2, .arguments = kArguments, .collects = true, .passing = true};
+    yield_state_.know(kYieldedProcess, state);
+    put("current", kMfa);
+    put("stop", kHeap + 0x200);
+    // It may be about to begin, or have ended.
+    EXPECT_FALSE(yield_state_.apply(kYieldedProcess, structure_));
+    EXPECT_FALSE(yield_state_.apply_to_collection(kYieldedProcess, structure_));
+    put("state", collecting);
+    EXPECT_FALSE(yield_state_.apply(kYieldedProcess, structure_));
+    ASSERT_TRUE(yield_state_.apply_to_collection(kYieldedProcess, structure_));
+    EXPECT_EQ(get("arity"), 2U);
+    EXPECT_EQ(get("arg_reg"), kArguments);
+    EXPECT_EQ(get("current"), 0U);
+    EXPECT_EQ(get("stop"), kHeap + 0x200);  // the collection's own
+    EXPECT_FALSE(yield_state_.apply_to_collection(kYieldedProcess + 8, structure_));
+    // Another has asked for it, or a dirty scheduler collects.
+    put("state", collecting | names_.constant(ConstantName{"state_dirty_running_sys"}));
+    EXPECT_FALSE(yield_state_.apply_to_collection(kYieldedProcess, structure_));
+    put("state", collecting);
+    state.collects = false;
+    yield_state_.know(kYieldedProcess, state);
+    EXPECT_FALSE(yield_state_.apply_to_collection(kYieldedProcess, structure_));
+}
+
 TEST_F(YieldStateTest, ForgetsAProcessThatMovedOn) {
     ASSERT_TRUE(applies(at(kFunction)));
     yield_state_.forget();

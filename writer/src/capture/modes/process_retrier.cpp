@@ -129,6 +129,8 @@ Result<bool> ProcessRetrier::capture(Pending& pending,
     if (!on_its_way || ++pending.stops_on_its_way > kStopsForAYieldPoint) {
         request.yielded = yield_state.apply(pending.slot.address, before_.structure);
     }
+    request.collects_by_its_code =
+        yield_state.apply_to_collection(pending.slot.address, before_.structure);
     request.contents = contents;
     request.standing = standing && session_->options().redactor == nullptr;
     request.unclear = session_->stopper().collectors().unclear(pending.slot.address);

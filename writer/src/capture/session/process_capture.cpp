@@ -281,7 +281,8 @@ Result<void> ProcessCapture::find_collection(const Try& request, beam::ProcessVi
         process.void_detail = request.unclear;
         return {};
     }
-    auto spaces = collections_.read(beam::StructView(request.structure), process);
+    auto spaces = collections_.read(beam::StructView(request.structure), process,
+                                    request.collects_by_its_code);
     if (!spaces && spaces.error().code == ErrorCode::kTargetDied) {
         return std::unexpected(spaces.error());
     }

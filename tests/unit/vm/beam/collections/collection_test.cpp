@@ -42,11 +42,11 @@ class Collections : public OnStandardNode {
     FakeProcess& process() { return node.init; }
     void put(Address address, std::uint64_t word) { node.vm.memory.put(address, word); }
 
-    Result<CollectionSpaces> read() {
+    Result<CollectionSpaces> read(bool by_its_code = false) {
         const auto where = view(process());
         const auto bytes = process().bytes();
         auto reader = CollectionReader::open(fresh()).value();
-        return reader.read(StructView(bytes), where);
+        return reader.read(StructView(bytes), where, by_its_code);
     }
     Result<records::Collection> moved(const CollectionSpaces& spaces) {
         auto moved = MovedObjects::open(*vm, spaces).value();
@@ -77,6 +77,17 @@ TEST_P(Collections, BlocksInUseAreFoundByAnyOfTheirAddresses) {
         EXPECT_EQ(found->end, block_.end);
     }
     EXPECT_FALSE(blocks.block_at(process().structure().get("heap")).value());
+}
+
+TEST_P(Collections, OneOfTheProcesssOwnCodeBeginsItsStackBehindTheCall) {
+    set_state({"state_gc", "state_running"});
+    process().push(block_.begin | kBoxed);
+    process().push(node.code.functions.back() + 8);  // to where the call returns
+    EXPECT_FALSE(read());
+    const auto spaces = read(true);
+    ASSERT_TRUE(spaces) << spaces.error().message;
+    EXPECT_EQ(spaces->block.begin, block_.begin);
+    EXPECT_EQ(spaces->stack.begin, process().structure().get("stop") + 8);
 }
 
 TEST_P(Collections, WhileObjectsMoveTheNewBlockIsWhereARootLeads) {
