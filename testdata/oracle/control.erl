@@ -33,6 +33,7 @@
 %%   leaking load|KIND|COUNT  leaking:tell/1
 %%   churn KIND    churn:tell/1
 %%   storm start KIND ITEMS PROCESSES|rounds|memory|end  storm:tell/1
+%%   emulator hold FILE|suspend|fix|fixed|resources COUNT|relations|related  emulator:tell/1
 %%   silent        starts a process of far:silent/0
 %%   running APP   true if the application is started
 -module(control).
@@ -132,6 +133,8 @@ reply([<<"leaking">>, What]) ->
     leaking:tell(What);
 reply([<<"filling">>, Kind]) ->
     filling:tell(Kind);
+reply([<<"emulator">> | What]) ->
+    emulator:tell(What);
 reply([<<"churn">>, Kind]) ->
     churn:tell(Kind);
 reply([<<"ailing">>, File]) ->
