@@ -50,7 +50,9 @@ std::string permission_name(records::PermissionKind kind) {
 /// erts_internal, erlang and code_server's BIFs that take it (beam_bif_load.c and
 /// erl_bif_trace.c, OTP 24 to 26).
 bool takes_code_permission(const std::optional<std::string>& function) {
-    static constexpr std::array<std::string_view, 8> kFunctions = {
+    static constexpr std::array<std::string_view, 9> kFunctions = {
+        "erlang:bif_return_trap/2",  // of a BIF that is suspended until there is thread progress
+
         "erlang:finish_loading/1",       "erlang:delete_module/1",
         "erlang:finish_after_on_load/2", "erts_internal:purge_module/2",
         "erts_internal:trace_pattern/3", "erts_internal:trace/3",
@@ -264,6 +266,9 @@ class Reading {
             line.waiters = permission.waiters();
             line.waiting_jobs = permission.waiting_jobs();
             if (permission.has_holder_owner_id()) {
+                holders_.insert(permission.holder_owner_id());
+                reasons_[permission.holder_owner_id()].push_back(
+                    fmt::format("holds the permission {}", line.name));
                 line.holder = line_of(permission.holder_owner_id());
             }
             std::set<std::uint64_t> waiting;
@@ -274,8 +279,12 @@ class Reading {
                     line.waiting.push_back(line_of(owner));
                 }
             }
+            waiting_.push_back(std::move(waiting));
+        }
+        for (std::size_t at = 0; at < into_.permissions.size(); ++at) {
+            auto& line = into_.permissions[at];
             if (line.held && !line.holder_stored) {
-                may_hold(waiting, line);
+                may_hold(waiting_[at], line);
             }
         }
     }
@@ -283,7 +292,7 @@ class Reading {
     void may_hold(const std::set<std::uint64_t>& waiting, PermissionLine& line) {
         for (const auto owner : suspended_) {
             const auto known = lines_.find(owner);
-            if (known != lines_.end() && !waiting.contains(owner) &&
+            if (known != lines_.end() && !waiting.contains(owner) && !holders_.contains(owner) &&
                 takes_code_permission(known->second.current_function)) {
                 line.may_hold.push_back(known->second);
             }
@@ -312,7 +321,7 @@ class Reading {
             line.held_up_for_us = held_up_for(emulator_, thread.scheduler(), stopped, exact);
             line.leader = thread.leader();
             line.blocking = thread.blocking();
-            if (thread.leader() && thread.has_stopped_at() &&
+            if (thread.leader() && !line.held_up_for_us && thread.has_stopped_at() &&
                 (thread.stopped_at() == 0 || thread.stopped_at() > managed)) {
                 into_.other_thread = thread.stopped_at();
             }
@@ -387,6 +396,8 @@ class Reading {
     std::unordered_map<std::uint64_t, ProcessLine> lines_;
     std::unordered_map<std::uint64_t, records::ProcessRow> rows_;
     std::map<std::uint64_t, std::vector<std::string>> reasons_;
+    std::set<std::uint64_t> holders_;               ///< of any permission
+    std::vector<std::set<std::uint64_t>> waiting_;  ///< for each of the permissions
 };
 
 /// A type of NIF resources.
