@@ -147,6 +147,8 @@ enum class RecordKind : std::uint16_t {
     kSockets = 143,
     kHistory = 144,
     kCrash = 145,
+    kEmulator = 146,
+    kResourceTypes = 147,
 
     // Reserved, so that later versions of the programs need no new major version.
     kBlocks = 134,

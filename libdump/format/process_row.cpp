@@ -71,6 +71,16 @@ std::optional<std::uint64_t> column_value(const records::ProcessRow& row,
             return known(translated.has_function_atom(), translated.function_atom());
         case records::PROCESS_COLUMN_TRANSLATED_ARITY:
             return known(translated.has_arity(), translated.arity());
+        case records::PROCESS_COLUMN_STATE_BITS:
+            return known(row.has_state_bits(), row.state_bits());
+        case records::PROCESS_COLUMN_FLAGS:
+            return known(row.has_flags(), row.flags());
+        case records::PROCESS_COLUMN_LINKED:
+            return known(row.has_linked(), row.linked());
+        case records::PROCESS_COLUMN_MONITORED:
+            return known(row.has_monitored(), row.monitored());
+        case records::PROCESS_COLUMN_MONITORED_BY:
+            return known(row.has_monitored_by(), row.monitored_by());
         default:
             return std::nullopt;
     }
@@ -143,9 +153,53 @@ void set_column(records::ProcessRow& row, records::ProcessColumnKind column, std
         case records::PROCESS_COLUMN_TRANSLATED_ARITY:
             row.mutable_translated_initial_call()->set_arity(small);
             break;
+        case records::PROCESS_COLUMN_STATE_BITS:
+            row.set_state_bits(small);
+            break;
+        case records::PROCESS_COLUMN_FLAGS:
+            row.set_flags(small);
+            break;
+        case records::PROCESS_COLUMN_LINKED:
+            row.set_linked(value);
+            break;
+        case records::PROCESS_COLUMN_MONITORED:
+            row.set_monitored(value);
+            break;
+        case records::PROCESS_COLUMN_MONITORED_BY:
+            row.set_monitored_by(value);
+            break;
         default:
             break;
     }
+}
+
+void RelationCounts::add(const records::Relations& page, std::uint64_t pending) {
+    for (const auto& link : page.link()) {
+        linked += link.unlinking() ? 0 : 1;
+    }
+    for (const auto& monitor : page.monitor()) {
+        const auto kind = monitor.kind();
+        const bool of_both = kind == records::MONITOR_KIND_PROCESS ||
+                             kind == records::MONITOR_KIND_PORT ||
+                             kind == records::MONITOR_KIND_REMOTE;
+        if (monitor.is_target()) {
+            monitored_by += of_both || kind == records::MONITOR_KIND_RESOURCE ? 1 : 0;
+        } else if (of_both || kind == records::MONITOR_KIND_TIME_OFFSET) {
+            monitored += (monitor.flags() & pending) == 0 ? 1 : 0;
+        }
+    }
+}
+
+void RelationCounts::set(records::ProcessEnd& end) const {
+    end.set_linked(linked);
+    end.set_monitored(monitored);
+    end.set_monitored_by(monitored_by);
+}
+
+void RelationCounts::set(records::ProcessRow& row) const {
+    row.set_linked(linked);
+    row.set_monitored(monitored);
+    row.set_monitored_by(monitored_by);
 }
 
 void add_to_totals(const records::ProcessRow& row, records::Totals& totals) {

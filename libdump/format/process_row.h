@@ -16,6 +16,21 @@ std::optional<std::uint64_t> column_value(const records::ProcessRow& row,
 /// Sets one column of a row. A value that is not a member of the column's enumeration is not set.
 void set_column(records::ProcessRow& row, records::ProcessColumnKind column, std::uint64_t value);
 
+/// Links and monitors of a process, as process_info counts them (erl_bif_info.c,
+/// collect_one_link(), collect_one_origin_monitor() and collect_one_target_monitor(), OTP 25 to
+/// 29).
+struct RelationCounts {
+    std::uint64_t linked = 0;
+    std::uint64_t monitored = 0;  ///< by the process
+    std::uint64_t monitored_by = 0;
+
+    /// Adds a page. `pending`: the bit of a monitor's flags that says that its process is still
+    /// being spawned; 0 for a dump without flags.
+    void add(const records::Relations& page, std::uint64_t pending = 0);
+    void set(records::ProcessEnd& end) const;
+    void set(records::ProcessRow& row) const;
+};
+
 /// Adds one process to the totals of the trailer.
 void add_to_totals(const records::ProcessRow& row, records::Totals& totals);
 

@@ -76,6 +76,21 @@ void set_sizes(const records::Process& process, const records::ProcessEnd& end,
     if (process.has_stack_words()) {
         row.set_stack_words(process.stack_words());
     }
+    if (process.has_state_bits()) {
+        row.set_state_bits(process.state_bits());
+    }
+    if (process.has_flags()) {
+        row.set_flags(process.flags());
+    }
+    if (end.has_linked()) {
+        row.set_linked(end.linked());
+    }
+    if (end.has_monitored()) {
+        row.set_monitored(end.monitored());
+    }
+    if (end.has_monitored_by()) {
+        row.set_monitored_by(end.monitored_by());
+    }
 }
 
 /// The index row of a process's run, from the records that open and close it. Unknown columns stay
@@ -240,6 +255,10 @@ void IndexRebuilder::take_capture(RecordKind kind, std::uint64_t offset,
             return trailer_.add_history_offset(offset);
         case RecordKind::kCrash:
             return trailer_.add_crash_offset(offset);
+        case RecordKind::kEmulator:
+            return trailer_.add_emulator_offset(offset);
+        case RecordKind::kResourceTypes:
+            return trailer_.add_resource_types_offset(offset);
         case RecordKind::kSystemMemory:
             return trailer_.set_system_memory_offset(offset);
         case RecordKind::kRunDirectory:

@@ -99,6 +99,10 @@ KindDecision decision_of(format::RecordKind kind) {
             return fields(rules::kHistory);
         case RecordKind::kCrash:
             return fields(rules::kCrash);
+        case RecordKind::kEmulator:
+            return fields(rules::kEmulator);
+        case RecordKind::kResourceTypes:
+            return fields(rules::kResourceTypes);
         case RecordKind::kDistributionEntries:
             return fields(rules::kDistributionEntries);
         case RecordKind::kCrashSections:

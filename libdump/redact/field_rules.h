@@ -65,6 +65,7 @@ extern const MessageRules kRegionRef, kRunDirectory, kProcess, kRelations, kPack
 extern const MessageRules kModule, kLoadedModules, kFunctions, kLines, kExports, kFunEntries;
 extern const MessageRules kEtsTables, kEtsRows, kPersistentTerms;
 extern const MessageRules kPorts, kSockets, kSchedulers, kTimers, kDistributionEntries, kCrash;
+extern const MessageRules kEmulator, kResourceTypes;
 extern const MessageRules kSamples, kHistory;
 extern const MessageRules kAllocators, kCarriersPage, kSystemMemory;
 extern const MessageRules kCapture, kEpoch, kNode, kAtoms, kNodeEntries, kCatches, kCodePoints,

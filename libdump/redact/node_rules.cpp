@@ -82,6 +82,7 @@ constexpr NodeFields kRowFields = std::to_array<FieldDecision>({
     {9, 10, kMessage, &kMfa},
     {11, 13, kKeep},
     {14, 14, kMessage, &kMfa},
+    {15, 19, kKeep},
 });
 constexpr MessageRules kRow{"ProcessRow", kRowFields};
 constexpr NodeFields kTopFields = std::to_array<FieldDecision>({
@@ -123,7 +124,7 @@ constexpr NodeFields kTrailerFields = std::to_array<FieldDecision>({
     {22, 23, kKeep},
     {26, 27, kKeep},
     {30, 31, kKeep},
-    {33, 41, kKeep},
+    {33, 43, kKeep},
 });
 
 }  // namespace

@@ -29,6 +29,8 @@ constexpr ProcessFields kDirectoryFields = std::to_array<FieldDecision>({
     {3, 6, kMessage, &kPackRef},
 });
 
+constexpr ProcessFields kSystemTaskFields = std::to_array<FieldDecision>({{1, 5, kKeep}});
+constexpr MessageRules kSystemTask{"SystemTask", kSystemTaskFields};
 constexpr ProcessFields kProcessFields = std::to_array<FieldDecision>({
     {1, 1, kKeep},
     {2, 2, kTerm},  // pid_word
@@ -52,6 +54,9 @@ constexpr ProcessFields kProcessFields = std::to_array<FieldDecision>({
     {81, 82, kKeep},
     {84, 87, kKeep},
     {88, 88, kMessage, &kMfa},
+    {89, 89, kKeep},
+    {90, 90, kMessage, &kSystemTask},
+    {91, 92, kKeep},
 });
 
 constexpr ProcessFields kLinkFields = std::to_array<FieldDecision>({
@@ -139,6 +144,7 @@ constexpr ProcessFields kProcessEndFields = std::to_array<FieldDecision>({
     {13, 15, kMessage, &kCrashTextCounts},
     {16, 18, kKeep},
     {19, 19, kMessage, &kCollection},
+    {20, 22, kKeep},
 });
 
 }  // namespace

@@ -29,7 +29,13 @@ constexpr TableFields kFunEntriesFields =
     std::to_array<FieldDecision>({{1, 1, kMessage, &kFunEntry}});
 
 // ---- ETS tables and persistent terms ----
-constexpr TableFields kEtsTableFields = std::to_array<FieldDecision>({{1, 20, kKeep}});
+constexpr TableFields kEtsFixerFields = std::to_array<FieldDecision>({{1, 2, kKeep}});
+constexpr MessageRules kEtsFixer{"EtsFixer", kEtsFixerFields};
+constexpr TableFields kEtsTableFields = std::to_array<FieldDecision>({
+    {1, 20, kKeep},
+    {21, 21, kMessage, &kEtsFixer},
+    {22, 24, kKeep},
+});
 constexpr MessageRules kEtsTable{"EtsTable", kEtsTableFields};
 constexpr TableFields kEtsTablesFields = std::to_array<FieldDecision>({
     {1, 1, kKeep},
@@ -70,6 +76,25 @@ constexpr MessageRules kSocket{"Socket", kSocketFields};
 constexpr TableFields kSocketsFields = std::to_array<FieldDecision>({{1, 1, kMessage, &kSocket}});
 constexpr TableFields kSchedulerFields = std::to_array<FieldDecision>({{1, 10, kKeep}});
 constexpr TableFields kRunQueueFields = std::to_array<FieldDecision>({{1, 9, kKeep}});
+constexpr TableFields kProgressFields = std::to_array<FieldDecision>({{1, 7, kKeep}});
+constexpr MessageRules kProgress{"ThreadProgress", kProgressFields};
+constexpr TableFields kProgressReadingFields = std::to_array<FieldDecision>({
+    {1, 2, kKeep},
+    {3, 3, kMessage, &kProgress},
+});
+constexpr MessageRules kProgressReading{"ProgressReading", kProgressReadingFields};
+constexpr TableFields kPermissionFields = std::to_array<FieldDecision>({{1, 8, kKeep}});
+constexpr MessageRules kPermission{"Permission", kPermissionFields};
+constexpr TableFields kEmulatorFields = std::to_array<FieldDecision>({
+    {1, 1, kMessage, &kProgressReading},
+    {2, 2, kMessage, &kPermission},
+    {3, 3, kSentence},  // untold
+    {4, 6, kKeep},
+});
+constexpr TableFields kResourceTypeFields = std::to_array<FieldDecision>({{1, 5, kKeep}});
+constexpr MessageRules kResourceType{"ResourceType", kResourceTypeFields};
+constexpr TableFields kResourceTypesFields =
+    std::to_array<FieldDecision>({{1, 1, kMessage, &kResourceType}});
 constexpr MessageRules kScheduler{"Scheduler", kSchedulerFields};
 constexpr MessageRules kRunQueue{"RunQueue", kRunQueueFields};
 constexpr TableFields kSchedulersFields = std::to_array<FieldDecision>({
@@ -211,6 +236,8 @@ constexpr MessageRules kPorts{"Ports", kPortsFields};
 constexpr MessageRules kSockets{"Sockets", kSocketsFields};
 constexpr MessageRules kSchedulers{"Schedulers", kSchedulersFields};
 constexpr MessageRules kCrash{"Crash", kCrashFields};
+constexpr MessageRules kEmulator{"Emulator", kEmulatorFields};
+constexpr MessageRules kResourceTypes{"ResourceTypes", kResourceTypesFields};
 constexpr MessageRules kTimers{"Timers", kTimersFields};
 constexpr MessageRules kDistributionEntries{"DistributionEntries", kDistributionEntriesFields};
 constexpr MessageRules kAllocators{"Allocators", kAllocatorsFields};

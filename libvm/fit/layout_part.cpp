@@ -91,6 +91,13 @@ std::span<const LayoutPart> layout_parts() {
          {},
          false,
          false},
+        {"emulator",
+         {"SystemTaskProcess", "ErtsProcSysTaskQs", "ErtsProcSysTask", "SchedulerProgress",
+          "ErtsResourceType", "CodePermission", "CodePermissionItem", "PersistentTermUpdateItem"},
+         {},
+         {},
+         false,
+         false},
         {"persistent terms", {"PersistentTerms", "PersistentTermArea"}, {}, {}, false, false},
         {"terms", {}, {}, CheckStage::kTerms},
     };

@@ -34,6 +34,7 @@
 %%   churn KIND    churn:tell/1
 %%   storm start KIND ITEMS PROCESSES|rounds|memory|end  storm:tell/1
 %%   serving served  serving:tell/1
+%%   emulator hold FILE|suspend|fix|fixed|resources COUNT|relations|related  emulator:tell/1
 %%   silent        starts a process of far:silent/0
 %%   running APP   true if the application is started
 -module(control).
@@ -135,6 +136,8 @@ reply([<<"filling">>, Kind]) ->
     filling:tell(Kind);
 reply([<<"serving">>, What]) ->
     serving:tell(What);
+reply([<<"emulator">> | What]) ->
+    emulator:tell(What);
 reply([<<"churn">>, Kind]) ->
     churn:tell(Kind);
 reply([<<"ailing">>, File]) ->

@@ -27,7 +27,8 @@ QUESTIONS = (
     ("term", "PID", "--sensitive"),
     ("heap", "PID", "--terms", "--retained", "--sensitive"), ("backtrace", "nobody"),
     ("tree",), ("waits",), ("binaries",), ("refs", "PID"), ("search", "{_, _}"), ("atoms", "--list"),
-    ("modules",), ("crash",), ("ports",), ("persistent-terms",), ("schedulers",), ("nodes",), ("timers",),
+    ("modules",), ("crash",), ("ports",), ("persistent-terms",), ("schedulers",), ("emulator",),
+    ("resources",), ("nodes",), ("timers",),
     ("ets",), ("memory",), ("allocators",), ("sections",), ("diff", "DUMP"),
     ("sql", "SELECT pid, memory FROM processes"), ("sql", "SELECT term FROM messages('PID')"),
     ("export", "ndjson"), ("report",), ("crash-dump",))

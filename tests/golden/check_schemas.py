@@ -23,6 +23,7 @@ LISTS = {
     "carriers": ("allocators", "$defs/carrier", None),
     "ports": ("activity/ports", "properties/ports/items", "port"),
     "sockets": ("activity/sockets", "properties/sockets/items", "socket"),
+    "resources": ("activity/resources", "properties/resources/items", None),
     "timers": ("activity/timers", "properties/timers/items", "timer"),
     "schedulers": ("activity/schedulers", "properties/schedulers/items", "scheduler"),
     "nodes": ("activity/nodes", "properties/nodes/items", "node"),

@@ -58,6 +58,16 @@ inline std::uint64_t value_plus_one(const records::ProcessRow& row, int kind) {
                        ? part_plus_one(row.translated_initial_call(),
                                        kind - records::PROCESS_COLUMN_TRANSLATED_MODULE)
                        : 0;
+        case records::PROCESS_COLUMN_STATE_BITS:
+            return row.has_state_bits() ? row.state_bits() + 1ULL : 0;
+        case records::PROCESS_COLUMN_FLAGS:
+            return row.has_flags() ? row.flags() + 1ULL : 0;
+        case records::PROCESS_COLUMN_LINKED:
+            return row.has_linked() ? row.linked() + 1 : 0;
+        case records::PROCESS_COLUMN_MONITORED:
+            return row.has_monitored() ? row.monitored() + 1 : 0;
+        case records::PROCESS_COLUMN_MONITORED_BY:
+            return row.has_monitored_by() ? row.monitored_by() + 1 : 0;
         default:
             return 0;  // unknown
     }

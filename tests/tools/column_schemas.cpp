@@ -2,6 +2,7 @@
 // properties of a row, and the names of those that exports have. tests/golden/check_schemas.py
 // compares them with schemas/json.
 
+#include "query/activity/emulator.h"
 #include "query/activity/history.h"
 #include "query/activity/nodes.h"
 #include "query/activity/ports.h"
@@ -110,6 +111,7 @@ int main() {
     print_list("carriers", query::carrier_columns());
     print_list("ports", query::port_columns());
     print_list("sockets", query::socket_columns());
+    print_list("resources", query::resource_columns());
     print_list("timers", query::timer_columns());
     print_list("schedulers", query::scheduler_columns());
     print_list("nodes", query::node_columns());

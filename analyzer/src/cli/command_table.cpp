@@ -9,6 +9,7 @@ namespace beamdump::cli {
     COMMAND(memory, "Node")                       \
     COMMAND(allocators, "Node")                   \
     COMMAND(schedulers, "Node")                   \
+    COMMAND(emulator, "Node")                     \
     COMMAND(profile, "Node")                      \
     COMMAND(history, "Node")                      \
     COMMAND(crash, "Node")                        \
@@ -29,6 +30,7 @@ namespace beamdump::cli {
     COMMAND(search, "Terms and tables")           \
     COMMAND(ets, "Terms and tables")              \
     COMMAND(persistent_terms, "Terms and tables") \
+    COMMAND(resources, "Terms and tables")        \
     COMMAND(ports, "Ports, sockets and timers")   \
     COMMAND(sockets, "Ports, sockets and timers") \
     COMMAND(timers, "Ports, sockets and timers")  \

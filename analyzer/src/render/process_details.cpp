@@ -86,10 +86,15 @@ void print_list(Output& output, std::string_view title,
     }
 }
 
-/// The other process of a link or monitor, with what tables call it.
+/// A pid with what tables call the process.
+std::string other_process(const std::string& pid, const std::optional<std::string>& name) {
+    return one_line(name ? pid + " " + *name : pid);
+}
+
+/// The other process of a link or monitor.
 template <typename Line>
 std::string other_process(const Line& line) {
-    return one_line(line.display_name ? line.other + " " + *line.display_name : line.other);
+    return other_process(line.other, line.display_name);
 }
 
 void print_monitors(Output& output, std::string_view title,
@@ -158,6 +163,18 @@ void print_lists(Output& output, const query::ProcessDetails& details) {
         print_monitors(output, "Monitored by", details.monitored_by);
     }
     print_suspending(output, details);
+    print_list(output, "System tasks", details.system_tasks, {{""}, {""}, {""}, {""}},
+               [&](const query::SystemTaskLine& line) {
+                   return std::vector<std::string>{
+                       line.kind, one_line(line.module.value_or("")),
+                       line.dirty ? "dirty" : line.priority.value_or(""),
+                       line.requester ? "for " + other_process(*line.requester, line.display_name)
+                                      : std::string("for the VM")};
+               });
+    print_list(output, "Signals", details.signals, {{""}, {"", Align::kRight}},
+               [](const query::SignalLine& line) {
+                   return std::vector<std::string>{line.kind, count_text(line.count)};
+               });
     print_binaries(output, details);
     print_list(output, "Dictionary", details.dictionary,
                {{"", Align::kLeft, true}, {"", Align::kLeft, true}},
@@ -267,6 +284,22 @@ void write_suspending(JsonWriter& json, const query::ProcessDetails& details) {
     });
 }
 
+void write_tasks_and_signals(JsonWriter& json, const query::ProcessDetails& details) {
+    write_list(json, "system_tasks", details.system_tasks,
+               [&json](const query::SystemTaskLine& line) {
+                   json.member("kind", line.kind);
+                   json.member("module", line.module);
+                   json.member("priority", line.priority);
+                   json.member("dirty", line.dirty);
+                   json.member("requester", line.requester);
+                   json.member("display_name", line.display_name);
+               });
+    write_list(json, "signals", details.signals, [&json](const query::SignalLine& line) {
+        json.member("kind", line.kind);
+        json.member("count", line.count);
+    });
+}
+
 void write_stacktrace(JsonWriter& json, const query::ProcessDetails& details) {
     write_list(json, "current_stacktrace", details.stacktrace,
                [&json](const query::CodeLine& line) {
@@ -331,6 +364,7 @@ void process_details_json(Output& output, const query::ProcessDetails& details) 
     write_stacktrace(json, details);
     write_relations(json, details);
     write_suspending(json, details);
+    write_tasks_and_signals(json, details);
     write_arguments(json, details);
     write_binaries(json, details);
     json.member("withheld", details.withheld);

@@ -30,27 +30,48 @@ struct FurtherColumn {
     std::string_view title;
     std::string_view value;
     std::optional<std::uint64_t> query::ProcessLine::* amount;
-    bool words;  ///< else bytes
+    enum class Unit : std::uint8_t { kBytes, kWords, kCount } unit;
     std::optional<std::uint64_t> query::ProcessLine::* count = nullptr;
 };
 constexpr std::array kFurtherColumns = {
     FurtherColumn{query::ProcessColumn::kBinaries, "BINARIES", "binary",
-                  &query::ProcessLine::binary_bytes, false},
+                  &query::ProcessLine::binary_bytes, FurtherColumn::Unit::kBytes},
     FurtherColumn{query::ProcessColumn::kEts, "ETS TABLES", "ets.memory_bytes",
-                  &query::ProcessLine::ets_bytes, false, &query::ProcessLine::ets_tables},
+                  &query::ProcessLine::ets_bytes, FurtherColumn::Unit::kBytes,
+                  &query::ProcessLine::ets_tables},
     FurtherColumn{query::ProcessColumn::kStack, "STACK", "stack_size",
-                  &query::ProcessLine::stack_words, true},
+                  &query::ProcessLine::stack_words, FurtherColumn::Unit::kWords},
     FurtherColumn{query::ProcessColumn::kHeap, "HEAP", "process.memory.heap_size",
-                  &query::ProcessLine::heap_words, true},
+                  &query::ProcessLine::heap_words, FurtherColumn::Unit::kWords},
     FurtherColumn{query::ProcessColumn::kOldHeap, "OLD HEAP", "process.memory.old_heap_size",
-                  &query::ProcessLine::old_heap_words, true}};
+                  &query::ProcessLine::old_heap_words, FurtherColumn::Unit::kWords},
+    FurtherColumn{query::ProcessColumn::kLinks, "LINKS", "links", &query::ProcessLine::links,
+                  FurtherColumn::Unit::kCount},
+    FurtherColumn{query::ProcessColumn::kMonitors, "MONITORS", "monitors",
+                  &query::ProcessLine::monitors, FurtherColumn::Unit::kCount},
+    FurtherColumn{query::ProcessColumn::kMonitoredBy, "MONITORED BY", "monitored_by",
+                  &query::ProcessLine::monitored_by, FurtherColumn::Unit::kCount}};
+
+/// A column of flags on request.
+struct FlagColumn {
+    query::ProcessColumn column;
+    std::string_view title;
+    std::optional<std::string> query::ProcessLine::* names;
+};
+constexpr std::array kFlagColumns = {
+    FlagColumn{query::ProcessColumn::kState, "STATE", &query::ProcessLine::state},
+    FlagColumn{query::ProcessColumn::kFlags, "FLAGS", &query::ProcessLine::flags}};
 
 /// "1.5 KiB", of tables "1.5 KiB in 2", or 0 where there is nothing.
 std::string further_cell(const FurtherColumn& column, const query::ProcessLine& line,
                          std::uint64_t word_bytes) {
     const auto& amount = line.*column.amount;
+    if (column.unit == FurtherColumn::Unit::kCount) {
+        return number_cell(amount);
+    }
     std::string text =
-        amount ? bytes_text(*amount * (column.words ? word_bytes : 1)) : std::string(kAbsentCell);
+        amount ? bytes_text(*amount * (column.unit == FurtherColumn::Unit::kWords ? word_bytes : 1))
+               : std::string(kAbsentCell);
     if (column.count != nullptr && line.*column.count) {
         const std::uint64_t count = *(line.*column.count);
         text = count == 0 ? "0" : fmt::format("{} in {}", text, count_text(count));
@@ -100,6 +121,11 @@ void print_process_table(Output& output, std::span<const query::ProcessLine> lin
             heads.push_back({std::string(column.title), Align::kRight});
         }
     }
+    for (const FlagColumn& column : kFlagColumns) {
+        if (columns.has(column.column)) {
+            heads.push_back({std::string(column.title)});
+        }
+    }
     heads.push_back({"STATUS"});
     heads.push_back({"CURRENT FUNCTION", Align::kLeft, true});
     Table table(std::move(heads));
@@ -111,6 +137,11 @@ void print_process_table(Output& output, std::span<const query::ProcessLine> lin
         for (const FurtherColumn& column : kFurtherColumns) {
             if (columns.has(column.column)) {
                 row.push_back(further_cell(column, line, word_bytes));
+            }
+        }
+        for (const FlagColumn& column : kFlagColumns) {
+            if (columns.has(column.column)) {
+                row.push_back((line.*column.names).value_or(std::string(kAbsentCell)));
             }
         }
         row.push_back(status_cell(line));

@@ -49,6 +49,8 @@ bool is_negative(std::uint64_t counter) {
 // erl_db.c: the table of names has at most 2^26 entries; unnamed tables are rarely more.
 constexpr std::uint64_t kMaxTables = std::uint64_t{1} << 26U;
 constexpr std::size_t kReferenceNumbers = 3;
+constexpr std::size_t kMostFixersRead = 1U << 20U;
+constexpr std::uint64_t kMostFixers = 1024;
 /// A member that is deleted meanwhile, between two reads of a running node.
 constexpr std::uint64_t kMembersInMotion = 4;
 
@@ -127,6 +129,12 @@ Result<EtsReader> EtsReader::open(Vm& vm, std::optional<std::uint32_t> processor
     EtsReader reader(vm, names, std::move(counters), pids, atoms);
     reader.count_ = names.field(runtime::EtsScheduler::tables_count);
     reader.list_ = names.field(runtime::EtsScheduler::tables_clist);
+    reader.fixer_left_ = names.field(runtime::DbFixation::procs_left);
+    reader.fixer_right_ = names.field(runtime::DbFixation::procs_right);
+    reader.fixer_process_ = names.field(runtime::DbFixation::procs_p);
+    reader.fixer_count_ = names.field(runtime::DbFixation::counter);
+    reader.fixer_bytes_ = names.bytes(runtime::DbFixation::kName);
+    reader.process_id_ = names.field(runtime::Process::common_id);
     reader.stride_ = names.bytes(runtime::ErtsAlignedSchedulerData::kName);
     RETURN_IF_ERROR(names.outcome());
     return reader;
@@ -263,6 +271,7 @@ Result<EtsTableView> EtsReader::decode(Address address, StructView view) {
     facts.set_compressed(view.get(fields_.compress) != 0);
     facts.set_decentralized_counters(view.get(fields_.decentralized) != 0);
     facts.set_fixed(view.get(fields_.fix_count) != 0);
+    RETURN_IF_ERROR(fixers(view, facts));
     RETURN_IF_ERROR(identify(view, facts));
     ASSIGN_OR_RETURN(const auto counts, counters_.read(view));
     if (counts) {
@@ -270,6 +279,91 @@ Result<EtsTableView> EtsReader::decode(Address address, StructView view) {
         facts.set_bytes(counts->bytes);
     }
     return table;
+}
+
+/// Processes that fixed a table, in the order of a walk of their tree.
+struct EtsReader::Fixers {
+    Address root = 0;
+    std::uint64_t fixations = 0, monotonic = 0, offset = 0;
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> owners;  ///< and how many times each
+    bool operator==(const Fixers&) const = default;
+};
+
+Result<EtsReader::Fixers> EtsReader::read_fixers(Address table) {
+    auto& memory = vm_->bulk();
+    ASSIGN_OR_RETURN(const auto raw, OwnedStruct::read(memory, table, fields_.bytes));
+    Fixers fixers;
+    fixers.root = raw.view().get(fields_.fixers);
+    fixers.fixations = raw.view().get(fields_.fix_count);
+    fixers.monotonic = raw.view().get(fields_.fixed_monotonic);
+    fixers.offset = raw.view().get(fields_.fixed_offset);
+    std::vector<Address> pending;
+    if (fixers.root != 0) {
+        pending.push_back(fixers.root);
+    }
+    while (!pending.empty()) {
+        const auto at = pending.back();
+        pending.pop_back();
+        if (fixers.owners.size() >= kMostFixersRead || !vm_->plausible(at, fixer_bytes_)) {
+            return fail(ErrorCode::kImplausible,
+                        fmt::format("there is no fixation of a table at {:#x}", at));
+        }
+        ASSIGN_OR_RETURN(const auto fixation, OwnedStruct::read(memory, at, fixer_bytes_));
+        const auto view = fixation.view();
+        ASSIGN_OR_RETURN(const auto id, memory.word(view.get(fixer_process_) + process_id_.offset));
+        const auto owner = pids_.owner_id(id);
+        if (!owner) {
+            return fail(ErrorCode::kImplausible,
+                        fmt::format("fixation at {:#x}: expected a pid, found {:#x}", at, id));
+        }
+        fixers.owners.emplace_back(*owner, view.get(fixer_count_));
+        for (const auto child : {view.get(fixer_right_), view.get(fixer_left_)}) {
+            if (child != 0) {
+                pending.push_back(child);
+            }
+        }
+    }
+    return fixers;
+}
+
+/// The tree is changed under the table's fixlock: it is read until two reads in a row are equal,
+/// else its processes are not told.
+Result<void> EtsReader::fixers(StructView view, records::EtsTable& facts) {
+    if (view.get(fields_.fix_count) == 0) {
+        return {};
+    }
+    const auto table = facts.struct_address();
+    auto last = read_fixers(table);
+    bool equal = false;
+    for (int tries = 1; tries < kTableTries && !equal; ++tries) {
+        if (!last && last.error().code == ErrorCode::kTargetDied) {
+            return std::unexpected(last.error());
+        }
+        auto next = read_fixers(table);
+        equal = last && next && *last == *next;
+        last = std::move(next);
+    }
+    if (!equal) {
+        return {};
+    }
+    facts.set_fixations(last->fixations);
+    facts.set_fixers(last->owners.size());
+    facts.set_fixed(last->fixations != 0);
+    for (const auto& [owner, count] : last->owners) {
+        if (static_cast<std::uint64_t>(facts.fixer_size()) == kMostFixers) {
+            break;
+        }
+        auto& fixer = *facts.add_fixer();
+        fixer.set_owner_id(owner);
+        fixer.set_count(count);
+    }
+    if (!last->owners.empty()) {
+        // The node's monotonic time is in nanoseconds on Linux (erl_time.h).
+        constexpr std::int64_t kNanosecondsOfOne = 1000;
+        facts.set_fixed_since_us(static_cast<std::int64_t>(last->monotonic + last->offset) /
+                                 kNanosecondsOfOne);
+    }
+    return {};
 }
 
 /// The table identifier: a magic binary that leads to the table. Its numbers are the reference's.

@@ -79,6 +79,9 @@ class EtsReader {
     };
     Result<Walk> walk(Address scheduler, bool moving);
     Result<EtsTableView> decode(Address address, StructView view);
+    Result<void> fixers(StructView view, records::EtsTable& facts);
+    struct Fixers;
+    Result<Fixers> read_fixers(Address table);
     Result<void> identify(StructView view, records::EtsTable& facts);
     void options(std::uint64_t status, records::EtsTable& facts) const;
 
@@ -89,6 +92,8 @@ class EtsReader {
     PidWords pids_;
     AtomWords atoms_;
     Field count_, list_;
+    Field fixer_left_, fixer_right_, fixer_process_, fixer_count_, process_id_;
+    std::uint32_t fixer_bytes_ = 0;
     std::uint64_t stride_ = 0;
 };
 

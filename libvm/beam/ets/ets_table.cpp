@@ -14,6 +14,9 @@ EtsTableFields::EtsTableFields(LayoutNames& names) {
     key_position = names.field(runtime::DbTableCommon::keypos);
     compress = names.field(runtime::DbTableCommon::compress);
     fix_count = names.field(runtime::DbTableCommon::fix_count);
+    fixers = names.field(runtime::DbTableCommon::fixing_procs);
+    fixed_monotonic = names.field(runtime::DbTableCommon::time_monotonic);
+    fixed_offset = names.field(runtime::DbTableCommon::time_offset);
     decentralized = names.field(runtime::DbTableCommon::counters_is_decentralized);
     counters_length = names.field(runtime::DbTableCommon::counters_nr_of_counters);
     counters = names.field(runtime::DbTableCommon::counters_u);

@@ -12,6 +12,7 @@ struct EtsTableFields {
     explicit EtsTableFields(LayoutNames& names);
     Field next, prev, owner, heir, name, identifier, status, key_position, compress, fix_count;
     Field lock;  ///< the word of the table's lock that says who holds it
+    Field fixers, fixed_monotonic, fixed_offset;
     Field decentralized, counters_length, counters;
     std::uint32_t bytes;
 

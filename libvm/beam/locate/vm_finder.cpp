@@ -1,6 +1,7 @@
 #include <libdump/base/return_if_error.h>
 #include <libvm/beam/layout/layout.h>
 #include <libvm/beam/layout/runtime_names.h>
+#include <libvm/beam/locate/emulator_tables.h>
 #include <libvm/beam/locate/vm_finder.h>
 #include <libvm/beam/search/memory_tables.h>
 #include <libvm/beam/search/table_search.h>
@@ -64,6 +65,7 @@ Result<void> VmFinder::find(const RuntimeVersion& version) {
     }
     find_memory_tables();
     find_other_tables();
+    tables_.emulator = find_emulator_tables(vm_, symbols_, found_);
     vm_.know(facts_, tables_, found_);
     return {};
 }

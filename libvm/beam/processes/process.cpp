@@ -334,6 +334,7 @@ void ProcessReader::queues(const StructView& view, ProcessView& process) {
     process.outer = view.get(f_.inq_first);
     process.outer_last = view.get(f_.inq_last);
     process.buffers = view.get(f_.inq_buffers);
+    facts.set_signal_queue_flags(static_cast<std::uint32_t>(view.get(f_.queue_flags)));
     facts.set_off_heap_message_queue((view.get(f_.queue_flags) & c_.queue_off_heap) != 0);
     const auto lengths = queue_counter_->count(*vm_, view);
     if (process.buffers != 0 && lengths.buffered) {

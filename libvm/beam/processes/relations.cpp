@@ -75,6 +75,7 @@ Result<RelationWalker> RelationWalker::open(Vm& vm) {
     walker.external_pid_tag_ = names.constant(runtime::constant::external_pid_subtag);
     walker.arity_shift_ = names.constant(runtime::constant::header_arity_shift);
     walker.external_ref_tag_ = names.constant(runtime::constant::external_ref_subtag);
+    walker.spawn_pending_ = names.constant(runtime::constant::relation_flag_spawn_pending);
     walker.monitor_kinds_ = {
         {names.constant(runtime::constant::monitor_process), records::MONITOR_KIND_PROCESS},
         {names.constant(runtime::constant::monitor_port), records::MONITOR_KIND_PORT},
@@ -338,8 +339,13 @@ Result<std::uint64_t> RelationWalker::monitor_bytes(Address address, StructView 
 Result<RelationWalker::Walked> RelationWalker::walk(
     const ProcessView& process, std::size_t most, std::uint64_t limit,
     const std::function<Result<void>(records::Relations&)>& page) {
-    Pager pager(most, page);
     Walked walked;
+    const std::function<Result<void>(records::Relations&)> counted =
+        [&](records::Relations& relations) {
+            walked.counts.add(relations, spawn_pending_);
+            return page(relations);
+        };
+    Pager pager(most, counted);
     const auto visit_link = [&](Address address, StructView node) -> Result<void> {
         RETURN_IF_ERROR(link(address, node, *pager.current().add_link()));
         ++walked.links;

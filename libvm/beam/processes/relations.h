@@ -1,5 +1,6 @@
 #pragma once
 
+#include <libdump/format/process_row.h>
 #include <libvm/beam/layout/runtime_names.h>
 #include <libvm/beam/layout/struct_view.h>
 #include <libvm/beam/layout/structs.h>
@@ -44,6 +45,7 @@ class RelationWalker {
         std::uint64_t links = 0;
         std::uint64_t monitors = 0;
         std::uint64_t bytes = 0;
+        RelationCounts counts = {};
     };
 
     /// Calls back with pages of at most `most` links and monitors. A torn list ends with
@@ -98,6 +100,7 @@ class RelationWalker {
     std::uint64_t link_process_ = 0, link_port_ = 0, link_remote_ = 0;
     std::optional<std::uint64_t> link_remote_port_;  // from OTP 29 on
     std::vector<std::pair<std::uint64_t, records::MonitorKind>> monitor_kinds_;
+    std::uint64_t spawn_pending_ = 0;
     std::uint64_t external_pid_tag_ = 0, external_ref_tag_ = 0, arity_shift_ = 0;
 };
 

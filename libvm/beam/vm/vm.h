@@ -61,6 +61,20 @@ struct OtherTables {
     std::vector<std::string> not_found;       ///< a sentence for each that a capture misses
 };
 
+/// Addresses of the emulator's own state; nothing where one was not found.
+struct EmulatorTables {
+    std::optional<Address> thread_progress;     ///< erts_thr_prgr__
+    std::optional<Address> staging_code_index;  ///< the_staging_code_index
+    std::optional<Address> literal_area;        ///< erts_copy_literal_area__
+    std::optional<Address> resource_types;      ///< resource_type_list: its head
+    std::optional<Address> code_write_queue;    ///< these two of code_ix.c: up to OTP 26
+    std::optional<Address> code_write_seized;
+    std::optional<Address> code_modification;        ///< code_mod_permission: OTP 27 and 28
+    std::optional<Address> code_staging;             ///< code_stage_permission: OTP 27 and 28
+    std::optional<Address> persistent_term_updater;  ///< updater_process
+    std::optional<Address> persistent_term_queue;    ///< update_queue
+};
+
 /// Addresses of the tables.
 struct VmTables {
     Address processes = 0;          ///< erts_proc
@@ -75,6 +89,7 @@ struct VmTables {
     Address active_code_index = 0;  ///< the_active_code_index
     MemoryTables memory;
     OtherTables other;
+    EmulatorTables emulator;
     Address schedulers = 0;  ///< the normal schedulers' data; 0: not found
     Address dirty_cpu_schedulers = 0, dirty_io_schedulers = 0;  ///< the same of these
     std::vector<Found> code_points;  ///< beam_normal_exit and the like: code addresses, not tables

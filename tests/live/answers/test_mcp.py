@@ -29,7 +29,8 @@ ARGUMENTS = {
     "refs": {"target": "P"}, "search": {"pattern": "{_, _}"},
 }
 # They have an answer only of dumps that have what they show.
-MAY_BE_ABSENT = {"history", "profile", "schedulers", "sections", "sockets", "allocators", "persistent-terms"}
+MAY_BE_ABSENT = {"history", "profile", "schedulers", "sections", "sockets", "allocators", "persistent-terms",
+                 "emulator", "resources"}
 
 # Each incident: calls, the last of which has to say this.
 INCIDENTS = {

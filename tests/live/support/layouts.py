@@ -39,6 +39,8 @@ Port ErtsDriver ErtsSchedulerData ErtsSchedulerSleep ErtsRunQueue ErtsRunQueueIn
 PersistentTerms PersistentTermArea CodeAttributes BifExport SchedulerCollections
 ErtsTimerWheel ErtsTWheelTimer ErtsTmrHead ErtsHLTimer ErtsTWTimer ErtsBifTimer ErtsHLTimerService
 TimerOwner DistEntry ErtsProcList
+SystemTaskProcess ErtsProcSysTaskQs ErtsProcSysTask SchedulerProgress ErtsResourceType CodePermission
+CodePermissionItem PersistentTermUpdateItem
 """.split())
 UNDECIDED_CONSTANTS = ("allocator_", "fix_", "ets_", "port_state_", "port_task_", "scheduler_",
                        "dist_")

@@ -82,7 +82,7 @@ TRUNCATED_ANSWERS = ("summary", "processes", "tree", "waits", "ets", "ports", "t
                      "atoms", "memory")
 
 DUMPS = ("sample", "later", "cut", "inferred", "crash", "truncated", "tables", "node_memory",
-         "recording", "crashed")
+         "recording", "crashed", "emulator")
 ANSWERS = [
     (0, ["summary", "sample"]),
     (3, ["summary", "sample", "--findings", "full"]),
@@ -164,6 +164,9 @@ ANSWERS = [
     (0, ["ports", "sample"]),
     (0, ["history", "recording"]),
     (0, ["crash", "crashed"]),
+    (0, ["emulator", "emulator"]),
+    (0, ["resources", "emulator"]),
+    (0, ["resources", "emulator", "--filter", "living>1", "--group-by", "module"]),
     (0, ["crash", "sample"]),
     (0, ["crash", "crash"]),
     (0, ["summary", "crashed"]),

@@ -1,6 +1,7 @@
 // Writes the sample dumps into a directory: sample, later, cut, inferred, tables, node_memory,
-// recording, crashed.
+// recording, crashed, emulator.
 #include "sample_crash.h"
+#include "sample_emulator.h"
 #include "sample_history.h"
 #include "sample_memory.h"
 #include "sample_tables.h"
@@ -46,6 +47,11 @@ int main(int count, char** arguments) {
     crashed.add(beamdump::test::alpha_process());
     beamdump::test::add_crash(crashed.builder());
     write(directory / "crashed.beamdump", crashed.finish());
+    beamdump::test::SampleDump emulator;
+    beamdump::test::add_schedulers(emulator.builder());
+    emulator.add(beamdump::test::alpha_process());
+    beamdump::test::add_emulator(emulator.builder());
+    write(directory / "emulator.beamdump", emulator.finish());
     write(directory / "inferred.beamdump",
           beamdump::test::sample_dump({.name = "otp-25-inferred",
                                        .release = std::nullopt,

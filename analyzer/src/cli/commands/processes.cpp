@@ -29,13 +29,14 @@ class ProcessesCommand final : public Command {
     void add_options(CLI::App& app) override {
         add_dump(app, dump_);
         add_sort(app, sort_,
-                 "memory (default), reductions, queue, name, pid, binaries, ets or stack; with - "
-                 "before it the other way round; of groups: memory, count, reductions, queue or "
+                 "memory (default), reductions, queue, name, pid, binaries, ets, stack, links, "
+                 "monitors or monitored_by; with - before it the other way round; of groups: "
+                 "memory, count, reductions, queue or "
                  "name");
         app.add_option("--columns", columns_,
                        "Show further columns, separated by commas: binaries (bytes of the binaries "
                        "that a process refers to), ets (of the tables that it owns), stack, heap, "
-                       "old_heap")
+                       "old_heap, links, monitors, monitored_by, state (its flags by name), flags")
             ->option_text("NAMES");
         app.add_option("--group-by", group_by_,
                        "Show groups of processes in place of processes: initial_call, "
@@ -90,6 +91,7 @@ class ProcessesCommand final : public Command {
         if (!listing) {
             return std::unexpected(listing.error());
         }
+        RETURN_IF_ERROR(check_told(listing->matching(), listing->untold()));
         const auto render = answer_.json ? render::processes_json : render::processes_text;
         RETURN_IF_ERROR(
             render(fitted(invocation.out(), answer_), *listing, query::dump_facts(*dump, dump_)));
@@ -105,6 +107,16 @@ class ProcessesCommand final : public Command {
     }
 
   private:
+    /// None that the filters let pass, where the dump has not what they look at, is no answer.
+    static Result<void> check_told(std::uint64_t matching, const std::string& untold) {
+        return matching != 0 || untold.empty()
+                   ? Result<void>()
+                   : fail(ErrorCode::kNotFound,
+                          fmt::format("processes cannot be filtered by {}: the dump does not tell "
+                                      "it of any of them",
+                                      untold));
+    }
+
     Result<void> check_columns() {
         if (!columns_.empty()) {
             RETURN_IF_ERROR(query::parse_columns(columns_, query_.columns));
@@ -118,6 +130,9 @@ class ProcessesCommand final : public Command {
         show(query::ProcessSort::kBinaries, query::ProcessColumn::kBinaries);
         show(query::ProcessSort::kEts, query::ProcessColumn::kEts);
         show(query::ProcessSort::kStack, query::ProcessColumn::kStack);
+        show(query::ProcessSort::kLinks, query::ProcessColumn::kLinks);
+        show(query::ProcessSort::kMonitors, query::ProcessColumn::kMonitors);
+        show(query::ProcessSort::kMonitoredBy, query::ProcessColumn::kMonitoredBy);
         return {};
     }
 
@@ -133,6 +148,7 @@ class ProcessesCommand final : public Command {
         if (!answer) {
             return std::unexpected(answer.error());
         }
+        RETURN_IF_ERROR(check_told(answer->matching, answer->untold));
         if (groups_.by == query::GroupBy::kApplication && !answer->told && answer->matching != 0) {
             return fail(ErrorCode::kNotFound,
                         "processes cannot be grouped by application: the dump does not tell the "

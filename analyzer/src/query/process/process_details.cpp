@@ -14,6 +14,7 @@
 #include <libdump/model/messages.h>
 #include <libdump/model/owner_id.h>
 #include <libdump/model/process_dictionary.h>
+#include <libdump/model/signals.h>
 #include <libdump/term/pointer_text.h>
 #include <libdump/term/process_stack.h>
 
@@ -21,6 +22,8 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
+#include <map>
 #include <ranges>
 #include <set>
 #include <utility>
@@ -132,6 +135,9 @@ FactGroup state(Dump& dump, const ProcessRun& run, TermPrinter& printer) {
     const auto known = [](bool has, const std::string& text) {
         return has ? std::optional(text) : std::nullopt;
     };
+    const auto flags_if = [&dump](bool has, FlagWord word, std::uint64_t bits) {
+        return has ? std::optional(flag_text(dump, word, bits)) : std::nullopt;
+    };
     constexpr std::size_t kLongestToken = 1000;
     std::optional<std::string> trace_token;
     if (process.has_sequential_trace_token_word() && !run.is_void()) {
@@ -159,7 +165,13 @@ FactGroup state(Dump& dump, const ProcessRun& run, TermPrinter& printer) {
         .text("sequential_trace_token", trace_token)
         .number("suspend_count", process.has_suspend_count(), process.suspend_count())
         .number("state_bits", process.has_state_bits(), process.state_bits(), FactUnit::kBits)
+        .text("state_names",
+              flags_if(process.has_state_bits(), FlagWord::kState, process.state_bits()))
         .number("flags", process.has_flags(), process.flags(), FactUnit::kBits)
+        .text("flag_names", flags_if(process.has_flags(), FlagWord::kProcess, process.flags()))
+        .text("signal_queue_flag_names",
+              flags_if(process.has_signal_queue_flags(), FlagWord::kSignalQueue,
+                       process.signal_queue_flags()))
         .number("trace_flags", process.has_trace_flags(), process.trace_flags(), FactUnit::kBits)
         .take();
 }
@@ -256,6 +268,9 @@ std::vector<FactGroup> process_facts(Dump& dump, const ProcessRun& run, TermPrin
             collection_info(run),
             queue(run)};
 }
+
+/// Entries of the queues of a process whose signals are counted by kind.
+constexpr std::uint64_t kMostCountedEntries = 1U << 20U;
 
 /// DEFAULT_BACKTRACE_SIZE (erl_vm.h, OTP 25.2.3).
 constexpr std::size_t kBacktraceDepth = 8;
@@ -378,6 +393,7 @@ class Reading {
             RETURN_IF_ERROR(arguments());
         }
         RETURN_IF_ERROR(read_relations(dump_, run_, identifiers_, options_.limit, into_));
+        system_tasks();
         regions();
         RETURN_IF_ERROR(binaries());
         RETURN_IF_ERROR(messages());
@@ -436,6 +452,17 @@ class Reading {
         ASSIGN_OR_RETURN(auto binaries, process_binaries(dump_, process_, options_.limit));
         into_.binaries = std::move(binaries);
         return {};
+    }
+
+    void system_tasks() {
+        auto tasks = system_tasks_of(dump_, run_.process);
+        if (tasks) {
+            const auto total = tasks->size();
+            if (!room_for(total)) {
+                tasks->resize(std::min<std::size_t>(total, options_.limit));
+            }
+            into_.system_tasks = Excerpt<SystemTaskLine>{std::move(*tasks), total};
+        }
     }
 
     Result<void> dictionary() {
@@ -506,9 +533,13 @@ class Reading {
         for (const Pack& pack : run_.directory.messages) {
             entries += pack.count;
         }
+        const bool counts_signals =
+            !run_.is_void() && run_.process.has_signal_count() && entries <= kMostCountedEntries;
+        std::map<std::string_view, std::uint64_t> signals;
+        const bool to_the_end = counts_signals && run_.process.signal_count() != 0;
         MessageWalker walker(dump_.reader(), run_);
         std::uint64_t walked = 0;
-        while (room_for(into_.messages.items.size())) {
+        while (to_the_end || room_for(into_.messages.items.size())) {
             ASSIGN_OR_RETURN(auto entry, walker.next());
             if (entry == nullptr) {
                 break;
@@ -516,14 +547,25 @@ class Reading {
             ++walked;
             if (!is_message(*entry)) {
                 ++into_.other_signals;
+                if (entry->has_signal_tag()) {
+                    ++signals[signal_kind(entry->signal_tag())];
+                }
                 continue;
             }
             ++into_.messages.total;
-            if (!into_.withheld) {
+            if (!into_.withheld && room_for(into_.messages.items.size())) {
                 RETURN_IF_ERROR(message(*entry, walker.index()));
             }
         }
         into_.messages.total += std::max(entries, walked) - walked;
+        if (counts_signals) {
+            auto& list = into_.signals.emplace();
+            for (const auto& [kind, count] : signals) {
+                list.items.push_back({std::string(kind), count});
+            }
+            std::ranges::stable_sort(list.items, std::greater(), &SignalLine::count);
+            list.total = list.items.size();
+        }
         return {};
     }
 
@@ -651,6 +693,13 @@ void each_local(ProcessDetails& details, Visit visit) {
     look_at(details.links.items);
     look_at(details.monitors.items);
     look_at(details.monitored_by.items);
+    if (details.system_tasks) {
+        for (auto& task : details.system_tasks->items) {
+            if (const auto owner = task.requester ? parse_pid(*task.requester) : std::nullopt) {
+                visit(*owner, task);
+            }
+        }
+    }
 }
 
 Result<void> name_others(Dump& dump, ProcessDetails& details) {
@@ -686,6 +735,31 @@ Result<ProcessDetails> process_details(Dump& dump, const std::string& file, std:
 
 std::uint64_t ProcessDetails::all_placeholders() const {
     return malformed + texts->placeholders();
+}
+
+std::optional<std::vector<SystemTaskLine>> system_tasks_of(Dump& dump,
+                                                           const records::Process& process) {
+    // Captures that read them have this.
+    if (!process.has_extended_state_bits() || process.system_tasks_unread()) {
+        return std::nullopt;
+    }
+    static constexpr std::array kPriorities = {"max", "high", "normal", "low"};
+    std::vector<SystemTaskLine> lines;
+    for (const auto& task : process.system_task()) {
+        auto& line = lines.emplace_back();
+        line.kind = system_task_kind(task.kind());
+        if (task.has_priority() && task.priority() < kPriorities.size()) {
+            line.priority = kPriorities.at(task.priority());
+        }
+        line.dirty = task.dirty();
+        if (task.has_requester_owner_id()) {
+            line.requester = pid_text(task.requester_owner_id());
+        }
+        if (task.has_module_atom()) {
+            line.module = atom_text(dump, task.module_atom());
+        }
+    }
+    return lines;
 }
 
 Result<void> read_relations(Dump& dump, const ProcessRun& run, TermPrinter& printer,

@@ -86,6 +86,22 @@ struct SuspendLine {
     std::uint64_t outstanding = 0;  ///< times, requested and not yet in force
 };
 
+/// A task that waits to be done by a process.
+struct SystemTaskLine {
+    std::string kind;                              ///< system_task_kind()
+    std::optional<std::string> priority;           ///< max, high, normal, low
+    bool dirty = false;                            ///< it waits for a dirty scheduler
+    std::optional<std::string> requester;          ///< pid; nullopt: the VM
+    std::optional<std::string> display_name = {};  ///< shown_name() of the requester
+    std::optional<std::string> module;             ///< of check_process_code
+};
+
+/// Signals of one kind that wait in a process's queues.
+struct SignalLine {
+    std::string kind;  ///< signal_kind()
+    std::uint64_t count = 0;
+};
+
 /// A reference-counted binary that this process refers to.
 struct ReferencedBinary {
     std::uint64_t address = 0;  ///< of its structure: process_info's id
@@ -117,6 +133,10 @@ struct ProcessDetails {
     std::optional<Excerpt<ArgumentLine>> arguments;
     std::optional<Excerpt<SuspendLine>> suspending;
     std::optional<Excerpt<ReferencedBinary>> binaries;
+    /// nullopt: some wait, and could not be read, or the dump does not tell.
+    std::optional<Excerpt<SystemTaskLine>> system_tasks;
+    /// The most first. nullopt: not counted, as the queues are not in the dump or too long.
+    std::optional<Excerpt<SignalLine>> signals;
     Excerpt<DictionaryLine> dictionary;
     Excerpt<MessageLine> messages;
     std::uint64_t other_signals = 0;  ///< entries of the queues that are not messages
@@ -139,6 +159,11 @@ struct DetailsOptions {
 /// items.
 Result<ProcessDetails> process_details(Dump& dump, const std::string& file, std::string_view name,
                                        const DetailsOptions& options);
+
+/// The system tasks of a process, without names of who asked for them; nullopt as in
+/// ProcessDetails.
+std::optional<std::vector<SystemTaskLine>> system_tasks_of(Dump& dump,
+                                                           const records::Process& process);
 
 /// Fills links, monitors, monitored_by and suspending from a run's Relations records.
 Result<void> read_relations(Dump& dump, const ProcessRun& run, TermPrinter& printer,

@@ -87,6 +87,28 @@ constexpr auto kProcessFields = std::to_array<Field<ProcessLine>>({
                                            .sentence = "Words: heap, old heap and fragments"}),
     field<&ProcessLine::stack_words>(
         {.name = "stack_size", .kind = ColumnKind::kCount, .sentence = "Words"}),
+    field<&ProcessLine::links>(
+        {.name = "links",
+         .kind = ColumnKind::kCount,
+         .sentence = "Processes and ports, as process_info(links) lists them"}),
+    field<&ProcessLine::monitors>(
+        {.name = "monitors",
+         .kind = ColumnKind::kCount,
+         .sentence = "That the process holds, as process_info(monitors) lists them"}),
+    field<&ProcessLine::monitored_by>(
+        {.name = "monitored_by",
+         .kind = ColumnKind::kCount,
+         .sentence = "Monitors on it, as process_info(monitored_by) lists them"}),
+    field<&ProcessLine::state>(
+        {.name = "state",
+         .kind = ColumnKind::kTextOfAll,
+         .sentence = "The flags of its state that are set, without priorities, as Internal State "
+                     "of a crash dump: ACTIVE | OFF_HEAP_MSGQ; empty: none"}),
+    field<&ProcessLine::flags>(
+        {.name = "flags",
+         .kind = ColumnKind::kTextOfAll,
+         .sentence = "Its other flags that are set, as the VM's sources call them: TRAP_EXIT | "
+                     "HIBERNATED; empty: none"}),
     field<&ProcessLine::binary_references>(
         {.name = "binary_references",
          .kind = ColumnKind::kCount,
@@ -163,6 +185,10 @@ std::optional<std::string> status_text(records::ProcessStatus status) {
                : std::optional(std::string(status_name(status)));
 }
 
+std::string flag_text(const Dump& dump, FlagWord word, std::uint64_t bits) {
+    return flag_names(word, bits, release_number(dump.node().otp_release()));
+}
+
 std::optional<std::string> void_reason_text(records::VoidReason reason) {
     switch (reason) {
         case records::VOID_REASON_NONE:
@@ -207,6 +233,15 @@ ProcessLine process_line(Dump& dump, const records::ProcessRow& row) {
     line.message_queue_length = column(records::PROCESS_COLUMN_MESSAGE_QUEUE_LENGTH);
     line.total_heap_words = column(records::PROCESS_COLUMN_HEAP_WORDS);
     line.stack_words = column(records::PROCESS_COLUMN_STACK_WORDS);
+    if (row.has_state_bits()) {
+        line.state = flag_text(dump, FlagWord::kState, row.state_bits());
+    }
+    if (row.has_flags()) {
+        line.flags = flag_text(dump, FlagWord::kProcess, row.flags());
+    }
+    line.links = column(records::PROCESS_COLUMN_LINKED);
+    line.monitors = column(records::PROCESS_COLUMN_MONITORED);
+    line.monitored_by = column(records::PROCESS_COLUMN_MONITORED_BY);
     return line;
 }
 

@@ -2,6 +2,7 @@
 
 #include "query/rows/fields.h"
 
+#include <libdump/format/process_flags.h>
 #include <libdump/model/dump.h>
 #include <libdump/term/term_context.h>
 
@@ -26,6 +27,13 @@ struct ProcessLine {
     std::optional<std::uint64_t> message_queue_length;
     std::optional<std::uint64_t> total_heap_words;  ///< heap, old heap and fragments
     std::optional<std::uint64_t> stack_words;
+    // flag_names() of ERTS_PSFLG_* and of F_* in the node's release; empty: none is set.
+    std::optional<std::string> state;
+    std::optional<std::string> flags;
+    // As process_info counts them.
+    std::optional<std::uint64_t> links;
+    std::optional<std::uint64_t> monitors;  ///< that it holds
+    std::optional<std::uint64_t> monitored_by;
     // Where a list was asked for them (query/processes/process_columns.h).
     std::optional<std::uint64_t> binary_references;  ///< entries of process_info(binary)
     std::optional<std::uint64_t> binary_bytes;       ///< of these binaries, each once
@@ -69,6 +77,9 @@ std::string atom_text(TermContext& context, std::uint32_t index);
 
 /// A status as process_info names it; nullopt for an unknown one.
 std::optional<std::string> status_text(records::ProcessStatus status);
+
+/// flag_names() in the node's release.
+std::string flag_text(const Dump& dump, FlagWord word, std::uint64_t bits);
 
 /// Why a process's copy is void: "running", "garbage_collecting"...; nullopt if it is consistent.
 std::optional<std::string> void_reason_text(records::VoidReason reason);

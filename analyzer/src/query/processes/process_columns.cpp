@@ -16,12 +16,17 @@ namespace beamdump::query {
 
 namespace {
 
-constexpr std::array<Named<ProcessColumn>, 5> kColumnNames = {
+constexpr std::array<Named<ProcessColumn>, 10> kColumnNames = {
     {{"binaries", ProcessColumn::kBinaries},
      {"ets", ProcessColumn::kEts},
      {"stack", ProcessColumn::kStack},
      {"heap", ProcessColumn::kHeap},
-     {"old_heap", ProcessColumn::kOldHeap}}};
+     {"old_heap", ProcessColumn::kOldHeap},
+     {"links", ProcessColumn::kLinks},
+     {"monitors", ProcessColumn::kMonitors},
+     {"monitored_by", ProcessColumn::kMonitoredBy},
+     {"state", ProcessColumn::kState},
+     {"flags", ProcessColumn::kFlags}}};
 
 }  // namespace
 

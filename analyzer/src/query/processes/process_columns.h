@@ -20,7 +20,18 @@
 namespace beamdump::query {
 
 /// What a list of processes shows on request only.
-enum class ProcessColumn : std::uint8_t { kBinaries, kEts, kStack, kHeap, kOldHeap };
+enum class ProcessColumn : std::uint8_t {
+    kBinaries,
+    kEts,
+    kStack,
+    kHeap,
+    kOldHeap,
+    kLinks,
+    kMonitors,
+    kMonitoredBy,
+    kState,
+    kFlags,
+};
 
 /// Which of them.
 class ColumnChoice {
@@ -37,10 +48,11 @@ class ColumnChoice {
     }
 
   private:
-    std::array<bool, 5> chosen_{};
+    std::array<bool, 10> chosen_{};
 };
 
-/// Adds columns by their names, separated by commas: binaries, ets, stack, heap, old_heap. kUsage.
+/// Adds columns by their names, separated by commas: binaries, ets, stack, heap, old_heap, links,
+/// monitors, monitored_by, state, flags. kUsage.
 Result<void> parse_columns(std::string_view names, ColumnChoice& choice);
 
 /// Reads what columns show of processes: only what is asked for. Memory: 60 bytes for each process

@@ -50,6 +50,12 @@ FieldText::FieldText(Dump& dump, ProcessField field, ColumnSet& columns)
         case ProcessField::kStatus:
             add(columns, std::array{records::PROCESS_COLUMN_STATUS});
             break;
+        case ProcessField::kState:
+            add(columns, std::array{records::PROCESS_COLUMN_STATE_BITS});
+            break;
+        case ProcessField::kFlags:
+            add(columns, std::array{records::PROCESS_COLUMN_FLAGS});
+            break;
     }
 }
 
@@ -91,6 +97,10 @@ std::string FieldText::make(const Key& key) {
             return atom_text(dump_, first);
         case ProcessField::kStatus:
             return status_text(static_cast<records::ProcessStatus>(value)).value_or("");
+        case ProcessField::kState:
+            return flag_text(dump_, FlagWord::kState, value);
+        case ProcessField::kFlags:
+            return flag_text(dump_, FlagWord::kProcess, value);
         default:
             break;
     }
@@ -113,19 +123,31 @@ Matcher::Matcher(Dump& dump, const RowFilter& filter, ColumnSet& columns,
         labels_ = &labels;
         owner_ = columns.add(records::PROCESS_COLUMN_OWNER_ID);
     }
-    constexpr std::array kFields = {ProcessField::kPid, ProcessField::kName,
+    constexpr std::array kFields = {ProcessField::kPid,         ProcessField::kName,
                                     ProcessField::kInitialCall, ProcessField::kCurrentFunction,
-                                    ProcessField::kStatus};
+                                    ProcessField::kStatus,      ProcessField::kState,
+                                    ProcessField::kFlags};
+    // A text is not looked for in flags.
+    constexpr auto kSearched = static_cast<std::size_t>(ProcessField::kState);
     constexpr std::array kNumbers = {records::PROCESS_COLUMN_MEMORY_BYTES,
                                      records::PROCESS_COLUMN_REDUCTIONS,
-                                     records::PROCESS_COLUMN_MESSAGE_QUEUE_LENGTH};
+                                     records::PROCESS_COLUMN_MESSAGE_QUEUE_LENGTH,
+                                     records::PROCESS_COLUMN_LINKED,
+                                     records::PROCESS_COLUMN_MONITORED,
+                                     records::PROCESS_COLUMN_MONITORED_BY};
     const auto column = filter.column();
     if (column && *column >= kFields.size()) {
         number_ = columns.add(kNumbers.at(*column - kFields.size()));
+        needed_ = number_;
         return;
     }
+    if (column && *column >= kSearched) {
+        needed_ = columns.add(*column == kSearched ? records::PROCESS_COLUMN_STATE_BITS
+                                                   : records::PROCESS_COLUMN_FLAGS);
+    }
     for (const auto field : kFields) {
-        if (!column || *column == static_cast<std::size_t>(field)) {
+        const auto place = static_cast<std::size_t>(field);
+        if (column ? *column == place : place < kSearched) {
             fields_.emplace_back(dump, field, columns);
             if (field == ProcessField::kInitialCall) {
                 fields_.emplace_back(dump, kTranslatedCall, columns);
@@ -135,9 +157,15 @@ Matcher::Matcher(Dump& dump, const RowFilter& filter, ColumnSet& columns,
 }
 
 bool Matcher::operator()(ProcessIndex::Values values) {
+    if (needed_) {
+        asked_ = true;
+        if (!values[*needed_]) {
+            return false;
+        }
+        told_ = true;
+    }
     if (number_) {
-        const auto number = values[*number_];
-        return number && filter_.passes_number(*number);
+        return filter_.passes_number(values[*number_].value_or(0));
     }
     const auto passes = [&](FieldText& field) { return filter_.passes_text(field.of(values)); };
     const auto* const label = label_of(values);
@@ -148,6 +176,11 @@ bool Matcher::operator()(ProcessIndex::Values values) {
     }
     return (label != nullptr && filter_.passes_text(*label)) ||
            std::ranges::any_of(fields_, passes);
+}
+
+std::string Matcher::column_name() const {
+    return filter_.column() ? std::string(process_filter_columns()[*filter_.column()].name)
+                            : std::string();
 }
 
 const std::string* Matcher::label_of(ProcessIndex::Values values) const {
@@ -164,6 +197,11 @@ Matchers::Matchers(Dump& dump, const std::vector<RowFilter>& filters, ColumnSet&
     for (const RowFilter& filter : filters) {
         matchers_.emplace_back(dump, filter, columns, labels);
     }
+}
+
+std::string Matchers::untold() const {
+    const auto untold = std::ranges::find_if(matchers_, &Matcher::is_untold);
+    return untold == matchers_.end() ? std::string() : untold->column_name();
 }
 
 bool Matchers::operator()(ProcessIndex::Values values) {

@@ -72,13 +72,21 @@ class Matcher {
 
     bool operator()(ProcessIndex::Values values);
 
+    /// Whether it was asked, and the dump has its column of no process that it was asked of.
+    [[nodiscard]] bool is_untold() const { return asked_ && !told_; }
+    /// Of its filter; empty: any.
+    [[nodiscard]] std::string column_name() const;
+
   private:
     /// Null where it has none, or names are not looked at.
     [[nodiscard]] const std::string* label_of(ProcessIndex::Values values) const;
 
     RowFilter filter_;
     std::vector<FieldText> fields_;
-    std::optional<std::size_t> number_;      ///< the column of a filter of numbers
+    std::optional<std::size_t> number_;  ///< the column of a filter of numbers
+    std::optional<std::size_t> needed_;  ///< a column without which nothing passes
+    bool asked_ = false;
+    bool told_ = false;
     const ProcessLabels* labels_ = nullptr;  ///< non-owning; null: names are not looked at
     std::size_t owner_ = 0;                  ///< the column of owner ids
 };
@@ -91,6 +99,9 @@ class Matchers {
              const ProcessLabels& labels);
 
     bool operator()(ProcessIndex::Values values);
+
+    /// The column of the first filter that is untold (Matcher::is_untold()); empty: none is.
+    [[nodiscard]] std::string untold() const;
 
   private:
     std::vector<Matcher> matchers_;

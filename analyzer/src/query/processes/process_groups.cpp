@@ -169,6 +169,7 @@ Result<ProcessGroups> process_groups(Dump& dump, const std::string& file,
     };
     RETURN_IF_ERROR(dump.processes().visit(columns.columns(), visit));
     answer.group_count = groups.size();
+    answer.untold = matches.untold();
     FirstItems<Sums> first(options.limit, [sort = options.sort](const Sums& a, const Sums& b) {
         return group_before(sort, a, b);
     });

@@ -64,6 +64,7 @@ struct ProcessGroups {
     std::uint64_t group_count = 0;
     std::vector<GroupLine> groups;
     std::optional<ProcessesRead> read;  ///< where processes were read
+    std::string untold;                 ///< ProcessListing::untold()
     bool told = true;                   ///< the dump tells of some process what they are grouped by
 };
 

@@ -51,6 +51,15 @@ class SortKey {
             case ProcessSort::kQueue:
                 place_ = columns.add(records::PROCESS_COLUMN_MESSAGE_QUEUE_LENGTH);
                 break;
+            case ProcessSort::kLinks:
+                place_ = columns.add(records::PROCESS_COLUMN_LINKED);
+                break;
+            case ProcessSort::kMonitors:
+                place_ = columns.add(records::PROCESS_COLUMN_MONITORED);
+                break;
+            case ProcessSort::kMonitoredBy:
+                place_ = columns.add(records::PROCESS_COLUMN_MONITORED_BY);
+                break;
             case ProcessSort::kStack:
                 place_ = columns.add(stack_is_read_ ? records::PROCESS_COLUMN_OWNER_ID
                                                     : records::PROCESS_COLUMN_STACK_WORDS);
@@ -148,24 +157,33 @@ class SortKey {
     std::map<Name, std::uint64_t> names_;
 };
 
-constexpr std::array<Column, 8> kFilterColumns = {
+constexpr std::array<Column, 13> kFilterColumns = {
     {{.name = "pid"},
      {.name = "name", .also = "registered_name"},
      {.name = "initial_call"},
      {.name = "current_function"},
      {.name = "status"},
+     {.name = "state"},
+     {.name = "flags"},
      {.name = "memory", .kind = ColumnKind::kBytes},
      {.name = "reductions", .kind = ColumnKind::kCount},
-     {.name = "queue", .kind = ColumnKind::kCount, .also = "message_queue_len"}}};
+     {.name = "queue", .kind = ColumnKind::kCount, .also = "message_queue_len"},
+     {.name = "links", .kind = ColumnKind::kCount},
+     {.name = "monitors", .kind = ColumnKind::kCount},
+     {.name = "monitored_by", .kind = ColumnKind::kCount}}};
 
-constexpr std::array<Named<ProcessSort>, 8> kSorts = {{{"memory", ProcessSort::kMemory},
-                                                       {"reductions", ProcessSort::kReductions},
-                                                       {"queue", ProcessSort::kQueue},
-                                                       {"name", ProcessSort::kName},
-                                                       {"pid", ProcessSort::kPid},
-                                                       {"binaries", ProcessSort::kBinaries},
-                                                       {"ets", ProcessSort::kEts},
-                                                       {"stack", ProcessSort::kStack}}};
+constexpr std::array<Named<ProcessSort>, 11> kSorts = {
+    {{"memory", ProcessSort::kMemory},
+     {"reductions", ProcessSort::kReductions},
+     {"queue", ProcessSort::kQueue},
+     {"name", ProcessSort::kName},
+     {"pid", ProcessSort::kPid},
+     {"binaries", ProcessSort::kBinaries},
+     {"ets", ProcessSort::kEts},
+     {"stack", ProcessSort::kStack},
+     {"links", ProcessSort::kLinks},
+     {"monitors", ProcessSort::kMonitors},
+     {"monitored_by", ProcessSort::kMonitoredBy}}};
 
 }  // namespace
 
@@ -250,6 +268,7 @@ Result<ProcessListing> ProcessListing::select(Dump& dump, const ProcessQuery& qu
     if (!done) {
         return std::unexpected(done.error());
     }
+    listing.untold_ = matches.untold();
     // By memory unless another order is asked for.
     if (query.sort.by != ProcessSort::kMemory && listing.matching_ != 0 && !key.is_told()) {
         const auto* const sort =

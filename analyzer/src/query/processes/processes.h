@@ -27,6 +27,9 @@ enum class ProcessSort : std::uint8_t {
     kBinaries,  ///< reads all processes that match
     kEts,
     kStack,
+    kLinks,
+    kMonitors,
+    kMonitoredBy,
 };
 
 /// A field of a process as text.
@@ -36,10 +39,12 @@ enum class ProcessField : std::uint8_t {
     kInitialCall,  ///< of spawn, or what proc_lib keeps
     kCurrentFunction,
     kStatus,
+    kState,  ///< flag_names()
+    kFlags,
 };
 
-/// What filters of processes compare: the fields above, in their order, then memory, reductions and
-/// queue.
+/// What filters of processes compare: the fields above, in their order, then memory, reductions,
+/// queue, links, monitors and monitored_by.
 std::span<const Column> process_filter_columns();
 
 /// Parses a filter of these. kUsage also for an unknown status, with the known ones.
@@ -51,8 +56,8 @@ struct ProcessOrder {
     ProcessSort by = ProcessSort::kMemory;
     bool reversed = false;
 };
-/// Parses memory, reductions, queue, name, pid, binaries, ets or stack, or one with - before it.
-/// kUsage.
+/// Parses memory, reductions, queue, name, pid, binaries, ets, stack, links, monitors or
+/// monitored_by, or one with - before it. kUsage.
 Result<ProcessOrder> parse_sort(std::string_view name);
 
 struct ProcessQuery {
@@ -78,6 +83,9 @@ class ProcessListing {
     [[nodiscard]] std::uint64_t matching() const { return matching_; }
     [[nodiscard]] std::uint64_t shown() const { return rows_.size(); }
     [[nodiscard]] const ColumnChoice& columns() const { return choice_; }
+    /// The column of a filter that let nothing pass because the dump does not tell it of any
+    /// process that the filter looked at; empty: there is none.
+    [[nodiscard]] const std::string& untold() const { return untold_; }
     /// Processes that were read for columns.
     [[nodiscard]] const std::optional<ProcessesRead>& read() const { return columns_.read(); }
 
@@ -105,6 +113,7 @@ class ProcessListing {
     std::vector<std::uint64_t> rows_;
     std::uint64_t total_ = 0;
     std::uint64_t matching_ = 0;
+    std::string untold_;
     std::size_t given_ = 0;
 };
 

@@ -72,6 +72,16 @@ std::optional<std::string> reference_text(const records::EtsTable& table) {
                        table.reference(0));
 }
 
+/// Pids, separated by spaces; nothing where there is none.
+std::optional<std::string> fixers_text(const records::EtsTable& table) {
+    constexpr int kMostShown = 100;
+    std::string text;
+    for (int at = 0; at < std::min(table.fixer_size(), kMostShown); ++at) {
+        text += fmt::format("{}{}", text.empty() ? "" : " ", pid_text(table.fixer(at).owner_id()));
+    }
+    return text.empty() ? std::nullopt : std::optional(std::move(text));
+}
+
 EtsTableLine line_of(Dump& dump, const records::EtsTable& table) {
     EtsTableLine line;
     line.id = table.has_number() ? std::to_string(table.number()) : reference_text(table);
@@ -98,6 +108,13 @@ EtsTableLine line_of(Dump& dump, const records::EtsTable& table) {
         known(table.has_decentralized_counters(), table.decentralized_counters());
     line.compressed = known(table.has_compressed(), table.compressed());
     line.fixed = known(table.has_fixed(), table.fixed());
+    if (table.has_fixers()) {
+        line.fixers = table.fixers();
+        line.fixed_by = fixers_text(table);
+    }
+    if (table.has_fixed_since_us() && table.fixed_since_us() >= 0) {
+        line.fixed_since_us = static_cast<std::uint64_t>(table.fixed_since_us());
+    }
     line.ca_tree = known(table.has_ca_tree(), table.ca_tree());
     return line;
 }
@@ -219,6 +236,20 @@ constexpr auto kEtsFields = std::to_array<Field<EtsTableLine>>({
     field<&EtsTableLine::fixed>({.name = "fixed",
                                  .kind = ColumnKind::kFlag,
                                  .sentence = "By ets:safe_fixtable/2 or a traversal"}),
+    field<&EtsTableLine::fixers>(
+        {.name = "fixers",
+         .kind = ColumnKind::kCountIfAny,
+         .sentence = "Of a fixed table: processes that fixed it by ets:safe_fixtable/2; not those "
+                     "of a traversal that is under way"}),
+    field<&EtsTableLine::fixed_by>(
+        {.name = "fixed_by",
+         .sentence =
+             "The first 100 of these: pids, separated by spaces; absent if there are none"}),
+    field<&EtsTableLine::fixed_since_us>(
+        {.name = "fixed_since_us",
+         .kind = ColumnKind::kSpan,
+         .sentence = "Since when it has such a process: microseconds since the Unix epoch, on the "
+                     "node's clock"}),
     field<&EtsTableLine::ca_tree>({.name = "ca_tree",
                                    .kind = ColumnKind::kFlag,
                                    .sentence = "Of an ordered_set: a contention adapting tree"}),

@@ -36,7 +36,10 @@ struct EtsTableLine {
     std::optional<bool> decentralized_counters;
     std::optional<bool> compressed;
     std::optional<bool> fixed;
-    std::optional<bool> ca_tree;  ///< of an ordered_set: a contention adapting tree
+    std::optional<std::uint64_t> fixers;          ///< processes, by ets:safe_fixtable/2
+    std::optional<std::string> fixed_by;          ///< the first 100 of them: pids
+    std::optional<std::uint64_t> fixed_since_us;  ///< since the Unix epoch, on the node's clock
+    std::optional<bool> ca_tree;                  ///< of an ordered_set: a contention adapting tree
 };
 
 /// All tables of a dump, in its order: from its records, or from the sections of a crash dump.

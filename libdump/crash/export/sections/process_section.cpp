@@ -2,6 +2,7 @@
 #include <libdump/base/terminal_text.h>
 #include <libdump/crash/export/sections/process_section.h>
 #include <libdump/format/format.h>
+#include <libdump/format/process_flags.h>
 #include <libdump/model/owner_id.h>
 
 #include <fmt/format.h>
@@ -19,65 +20,22 @@ namespace beamdump::crash {
 namespace {
 
 constexpr std::array<std::string_view, 4> kPriorities = {"MAX", "HIGH", "NORMAL", "LOW"};
-constexpr unsigned kPriorityBits = 2;
-/// The flags follow three priority fields.
-constexpr unsigned kFirstFlag = 3 * kPriorityBits;
 constexpr unsigned kBits = 32;
-
-constexpr std::array<std::string_view, 25> kFlags = {"IN_PRQ_MAX",
-                                                     "IN_PRQ_HIGH",
-                                                     "IN_PRQ_NORMAL",
-                                                     "IN_PRQ_LOW",
-                                                     "FREE",
-                                                     "EXITING",
-                                                     "MSG_SIG_IN_Q",
-                                                     "ACTIVE",
-                                                     "IN_RUNQ",
-                                                     "RUNNING",
-                                                     "SUSPENDED",
-                                                     "GC",
-                                                     "SYS_TASKS",
-                                                     "NMSG_SIG_IN_Q",
-                                                     "ACTIVE_SYS",
-                                                     "RUNNING_SYS",
-                                                     "PROXY",
-                                                     "DELAYED_SYS",
-                                                     "OFF_HEAP_MSGQ",
-                                                     "SIG_Q",
-                                                     "DIRTY_CPU_PROC",
-                                                     "DIRTY_IO_PROC",
-                                                     "DIRTY_ACTIVE_SYS",
-                                                     "DIRTY_RUNNING",
-                                                     "DIRTY_RUNNING_SYS"};
-constexpr unsigned kSixthFlag = 6;
-constexpr unsigned kThirteenthFlag = 13;
-
-std::string flag_name(unsigned flag, bool otp25) {
-    if (flag >= kFlags.size()) {
-        return fmt::format("UNKNOWN({})", std::uint32_t{1} << (kFirstFlag + flag));
-    }
-    if (otp25 && flag == kSixthFlag) {
-        return "MAYBE_SELF_SIGS";
-    }
-    if (otp25 && flag == kThirteenthFlag) {
-        return "SIG_IN_Q";
-    }
-    return std::string(kFlags[flag]);
-}
 
 /// A process's state bits as the VM names them in "Internal State" (erl_process_dump.c,
 /// erts_dump_extended_process_state(), and erl_process.h, ERTS_PSFLG_*; OTP 25.2.3, 27.3.4 and
 /// 29.1.1).
-std::string internal_state_text(std::uint32_t bits, format::TermScheme scheme) {
+std::string internal_state_text(std::uint32_t bits, unsigned release) {
     const auto priority = [bits](unsigned which) {
-        return kPriorities[(bits >> (which * kPriorityBits)) & 3U];
+        return kPriorities[(bits >> (which * kStatePriorityBits)) & 3U];
     };
     std::string text = fmt::format("ACT_PRIO_{} | USR_PRIO_{} | PRQ_PRIO_{}", priority(0),
                                    priority(1), priority(2));
-    for (unsigned flag = 0; kFirstFlag + flag < kBits; ++flag) {
-        if ((bits >> (kFirstFlag + flag) & 1U) != 0) {
-            text += " | ";
-            text += flag_name(flag, scheme == format::TermScheme::kOtp25);
+    for (unsigned bit = kFirstStateFlag; bit < kBits; ++bit) {
+        if ((bits >> bit & 1U) != 0) {
+            const auto name = flag_name(FlagWord::kState, bit, release);
+            text += kBetweenFlags;
+            text += name ? std::string(*name) : fmt::format("UNKNOWN({})", std::uint32_t{1} << bit);
         }
     }
     return text;
@@ -284,7 +242,8 @@ class ProcessSection {
         place();
         if (process_.has_state_bits()) {
             out_.put("Internal State: ");
-            out_.put(internal_state_text(process_.state_bits(), terms_.scheme().id));
+            out_.put(internal_state_text(process_.state_bits(),
+                                         release_number(dump_.node().otp_release())));
             out_.put('\n');
         } else if (process_.has_priority()) {
             // A conversion keeps only the priority of the internal state.

@@ -2,6 +2,8 @@
 #include <libdump/crash/import/records/process_parser.h>
 #include <libdump/crash/import/records/relation_parser.h>
 #include <libdump/crash/import/words/code_parser.h>
+#include <libdump/format/process_flags.h>
+#include <libdump/format/process_row.h>
 
 #include <array>
 #include <limits>
@@ -86,6 +88,10 @@ bool ProcessReader::identity(std::string_view key, std::string_view value) {
                 format_.words.pid(*parent & 0xFFFF'FFFFU, *parent >> kSerialShift));
         }
     } else if (key == "Internal State") {
+        if (const auto bits = state_bits_of_text(value)) {
+            process_.set_state_bits(*bits);
+            into_.row.set_state_bits(*bits);
+        }
         for (const std::string_view level : {"MAX", "HIGH", "NORMAL", "LOW"}) {
             const auto at = value.find("USR_PRIO_");
             if (at != std::string_view::npos && value.substr(at + 9).starts_with(level)) {
@@ -242,6 +248,10 @@ Result<ParsedProcess> parse_process(const TextSource& source, TextWindow& window
     for (const auto& page : result.relations) {
         result.links += static_cast<std::uint64_t>(page.link_size());
         result.monitors += static_cast<std::uint64_t>(page.monitor_size());
+        result.counts.add(page);
+    }
+    if (result.has_relations) {
+        result.counts.set(result.row);
     }
     return text.error() ? Result<ParsedProcess>(std::unexpected(*text.error()))
                         : Result<ParsedProcess>(std::move(result));

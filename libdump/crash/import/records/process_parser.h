@@ -2,6 +2,7 @@
 
 #include <libdump/crash/import/words/element_parser.h>
 #include <libdump/crash/text/crash_dump.h>
+#include <libdump/format/process_row.h>
 
 #include <records.pb.h>
 
@@ -16,6 +17,7 @@ struct ParsedProcess {
     std::vector<records::Relations> relations;
     std::uint64_t links = 0;
     std::uint64_t monitors = 0;
+    RelationCounts counts;
     /// Whether the text tells the relations; not where it breaks off before them, or of a process
     /// that was exiting.
     bool has_relations = false;

@@ -84,6 +84,7 @@ Result<records::ProcessRow> RunWriter::write(const ProcessSections& sections, Pa
     if (facts.has_relations) {
         end.set_links(facts.links);
         end.set_monitors(facts.monitors);
+        facts.counts.set(end);
     }
     ASSIGN_OR_RETURN(auto offset, writer_.append(format::RecordKind::kProcessEnd, end));
     row.set_begin_offset(begin);

@@ -10,7 +10,7 @@ SHOWN = 80
 
 # In "process", not compared: where the dump has which words, which is its own affair; excerpts of
 # what is compared whole in answers of their own.
-OF_THE_DUMP = ("process.regions", "process.memory.captured", "process.dictionary",
+OF_THE_DUMP = ("row.links", "row.monitors", "row.monitored_by", "process.regions", "process.memory.captured", "process.dictionary",
                "process.messages", "process.placeholders",
                # By the translated initial call, which a text does not tell of a list.
                "process.links.items.display_name", "process.monitors.items.display_name",
@@ -35,8 +35,10 @@ NOT_IN_TEXT = {
     "process.message_queue.message_queue_data", "process.message_queue.outer",
     "process.state.catchlevel", "process.state.current_location", "process.state.flags",
     "process.state.hibernated", "process.state.sensitive", "process.state.sequential_trace_token",
-    "process.state.state_bits", "process.state.suspend_count", "process.state.trace_flags",
-    "process.state.trap_exit", "process.suspending", "process.binary", "process.arguments"}
+    "process.state.flag_names", "process.state.signal_queue_flag_names",
+    "process.state.suspend_count", "process.state.trace_flags",
+    "process.state.trap_exit", "process.suspending", "process.binary", "process.arguments",
+    "process.system_tasks", "process.signals", "row.flags"}
 # Under another name in a dump, or missing there.
 NOT_IN_DUMP = {"process.memory.fragment_count"}
 UNTOLD_MONITORS = ("alias", "suspend", "nodes")

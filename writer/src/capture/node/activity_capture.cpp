@@ -6,6 +6,8 @@
 #include <libdump/write/record_limits.h>
 #include <libdump/write/record_pages.h>
 #include <libvm/beam/activity/schedulers.h>
+#include <libvm/beam/emulator/emulator.h>
+#include <libvm/target/process/clock.h>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -60,6 +62,43 @@ Result<void> write_schedulers(beam::Vm& vm, DumpWriter& writer, records::Trailer
     }
     warn_of_schedulers(read->unreadable, read->why, trailer);
     return append(read->schedulers, writer, trailer);
+}
+
+Result<void> write_emulator(beam::Vm& vm, DumpWriter& writer, records::Trailer& trailer) {
+    records::Emulator emulator;
+    std::vector<std::string> untold;
+    if (auto reader = beam::EmulatorReader::open(vm)) {
+        ASSIGN_OR_RETURN(*emulator.add_progress(),
+                         reader->progress(target::clock_ns(CLOCK_MONOTONIC), untold));
+        RETURN_IF_ERROR(reader->state(emulator));
+        RETURN_IF_ERROR(reader->resource_types(
+            limits::kEntriesOfAPage,
+            [&](records::ResourceTypes& page) {
+                return append_noted(writer, format::RecordKind::kResourceTypes, page,
+                                    *trailer.mutable_resource_types_offset());
+            },
+            untold));
+    } else {
+        untold.push_back("the layout does not have the emulator's structures");
+    }
+    for (auto& sentence : untold) {
+        emulator.add_untold(std::move(sentence));
+    }
+    return append_noted(writer, format::RecordKind::kEmulator, emulator,
+                        *trailer.mutable_emulator_offset());
+}
+
+Result<void> write_progress_again(beam::Vm& vm, DumpWriter& writer, records::Trailer& trailer) {
+    auto reader = beam::EmulatorReader::open(vm);
+    if (!reader || trailer.emulator_offset_size() != 1) {
+        return {};
+    }
+    records::Emulator emulator;
+    std::vector<std::string> told_before;
+    ASSIGN_OR_RETURN(*emulator.add_progress(),
+                     reader->progress(target::clock_ns(CLOCK_MONOTONIC), told_before));
+    return append_noted(writer, format::RecordKind::kEmulator, emulator,
+                        *trailer.mutable_emulator_offset());
 }
 
 Result<void> write_timers(beam::Vm& vm, DumpWriter& writer, records::Trailer& trailer,

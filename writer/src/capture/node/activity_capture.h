@@ -16,6 +16,14 @@ namespace beamdump::capture {
 /// trailer says so.
 Result<void> write_schedulers(beam::Vm& vm, DumpWriter& writer, records::Trailer& trailer);
 
+/// Writes the emulator's own state, with a first reading of thread progress, and the types of NIF
+/// resources. What could not be read is a sentence in the record.
+Result<void> write_emulator(beam::Vm& vm, DumpWriter& writer, records::Trailer& trailer);
+
+/// Writes another reading of thread progress, of a node that ran since write_emulator(): only two
+/// tell since when a scheduler makes none. Once for a capture; nothing after the first call.
+Result<void> write_progress_again(beam::Vm& vm, DumpWriter& writer, records::Trailer& trailer);
+
 /// Writes the node's timers. `moving`: it is running. Those that cannot be read are skipped, and
 /// the trailer says so.
 Result<void> write_timers(beam::Vm& vm, DumpWriter& writer, records::Trailer& trailer, bool moving);

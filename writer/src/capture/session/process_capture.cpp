@@ -54,9 +54,13 @@ Result<ProcessCapture> ProcessCapture::open(Parts parts) {
     ASSIGN_OR_RETURN(auto shown, beam::ShownParts::open(parts.vm));
     ASSIGN_OR_RETURN(auto calls, beam::TranslatedCalls::open(parts.vm, parts.initial_call_atom));
     ASSIGN_OR_RETURN(auto collections, beam::CollectionReader::open(parts.vm));
+    std::optional<beam::SystemTaskReader> tasks;
+    if (auto opened = beam::SystemTaskReader::open(parts.vm)) {
+        tasks = *opened;
+    }
     return ProcessCapture(std::move(parts), std::move(reader), std::move(relations),
                           std::move(messages), std::move(fragments), std::move(off_heap),
-                          std::move(shown), calls, std::move(collections));
+                          std::move(shown), calls, std::move(collections), tasks);
 }
 
 Result<void> ProcessCapture::still(const Try& request) {
@@ -137,6 +141,9 @@ Result<TryOutcome> ProcessCapture::capture(const Try& request) {
     }
     if (process->void_reason == records::VOID_REASON_NONE || request.last) {
         process->facts.set_epoch(request.epoch);
+        if (tasks_) {
+            RETURN_IF_ERROR(tasks_->read(beam::StructView(request.structure), process->facts));
+        }
         RETURN_IF_ERROR(write(request, *process));
     }
     parts_.vm.prefetched().drop();
@@ -204,6 +211,7 @@ Result<void> ProcessCapture::contents(const Try& request, const beam::ProcessVie
     outcome.memory_bytes += walked.bytes;
     outcome.end.set_links(walked.links);
     outcome.end.set_monitors(walked.monitors);
+    walked.counts.set(outcome.end);
     RETURN_IF_ERROR(collecting_ ? collected_heaps(process, run, outcome) : heaps(process, run));
     std::optional<beam::RootResolver> roots;
     if (outcome.end.has_collection()) {
@@ -423,6 +431,11 @@ Result<void> ProcessCapture::finish(const Try& request, const beam::ProcessView&
     auto& end = outcome.end;
     end.set_owner_id(process.facts.owner_id());
     end.set_void_reason(process.void_reason);
+    if (process.void_reason != records::VOID_REASON_NONE) {
+        end.clear_linked();
+        end.clear_monitored();
+        end.clear_monitored_by();
+    }
     if (!process.void_detail.empty()) {
         end.set_detail(process.void_detail);
     } else if (auto detail = detail_of(request, process); !detail.empty()) {
@@ -462,6 +475,13 @@ Result<void> ProcessCapture::finish(const Try& request, const beam::ProcessView&
         *row.mutable_current_function() = facts.current_function();
     }
     row.set_status(process.status);
+    row.set_state_bits(facts.state_bits());
+    row.set_flags(facts.flags());
+    if (end.has_linked()) {
+        row.set_linked(end.linked());
+        row.set_monitored(end.monitored());
+        row.set_monitored_by(end.monitored_by());
+    }
     row.set_heap_words(facts.heap_words() + facts.old_heap_words() + facts.fragment_words() +
                        outcome.message_words);
     if (facts.has_stack_words()) {

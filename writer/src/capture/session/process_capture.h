@@ -9,6 +9,7 @@
 #include <libvm/beam/processes/off_heap.h>
 #include <libvm/beam/processes/relations.h>
 #include <libvm/beam/processes/shown_parts.h>
+#include <libvm/beam/processes/system_tasks.h>
 #include <libvm/beam/processes/translated_call.h>
 
 #include <functional>
@@ -99,7 +100,8 @@ class ProcessCapture {
     ProcessCapture(Parts parts, beam::ProcessReader reader, beam::RelationWalker relations,
                    beam::MessageWalker messages, beam::FragmentReader fragments,
                    beam::OffHeapWalker off_heap, beam::ShownParts shown,
-                   beam::TranslatedCalls calls, beam::CollectionReader collections)
+                   beam::TranslatedCalls calls, beam::CollectionReader collections,
+                   std::optional<beam::SystemTaskReader> tasks)
         : parts_(std::move(parts)),
           reader_(std::move(reader)),
           relations_(std::move(relations)),
@@ -109,6 +111,7 @@ class ProcessCapture {
           shown_(std::move(shown)),
           calls_(calls),
           collections_(std::move(collections)),
+          tasks_(tasks),
           run_(parts_.copier, parts_.vm, format::OwnerKind::kProcess, 0) {}
 
     struct Outcome {
@@ -146,6 +149,7 @@ class ProcessCapture {
     beam::ShownParts shown_;
     beam::TranslatedCalls calls_;
     beam::CollectionReader collections_;
+    std::optional<beam::SystemTaskReader> tasks_;  // nothing: the layout lacks their structures
     // What the process at hand has; kept for their memory.
     beam::ProcessView process_;
     std::optional<beam::CollectionSpaces> collecting_;  // it is in the middle of a collection

@@ -242,6 +242,7 @@ Result<void> Session::node_facts(records::MemorySourceKind source, const beam::M
     RETURN_IF_ERROR(beam::read_steadily(moving, *vm_, [this] { return node_.tables(); }));
     RETURN_IF_ERROR(node_.ports());
     RETURN_IF_ERROR(write_schedulers(*vm_, writer_, trailer_));
+    RETURN_IF_ERROR(write_emulator(*vm_, writer_, trailer_));
     RETURN_IF_ERROR(write_timers(*vm_, writer_, trailer_, moving()));
     RETURN_IF_ERROR(write_distribution(*vm_, writer_, trailer_, moving));
     RETURN_IF_ERROR(write_memory(
@@ -286,6 +287,7 @@ Result<void> Session::node_growth() {
         RETURN_IF_ERROR(node_.atoms());
         RETURN_IF_ERROR(node_.modules(modules));
         RETURN_IF_ERROR(node_.tables());
+        RETURN_IF_ERROR(write_progress_again(*vm_, writer_, trailer_));
         return options_.no_literals ? Result<void>() : literals(processes_->capture.binaries());
     });
 }

@@ -1,0 +1,180 @@
+#include <libdump/format/process_flags.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <span>
+
+namespace beamdump {
+
+namespace {
+
+constexpr unsigned kAnyRelease = 99;
+
+/// A bit's name in some releases.
+struct FlagName {
+    unsigned bit;
+    std::string_view name;
+    unsigned first = 0;  ///< release
+    unsigned last = kAnyRelease;
+};
+
+constexpr auto kState = std::to_array<FlagName>({
+    {6, "IN_PRQ_MAX"},
+    {7, "IN_PRQ_HIGH"},
+    {8, "IN_PRQ_NORMAL"},
+    {9, "IN_PRQ_LOW"},
+    {10, "FREE"},
+    {11, "EXITING"},
+    {12, "MAYBE_SELF_SIGS", 0, 26},
+    {12, "MSG_SIG_IN_Q", 27, kAnyRelease},
+    {13, "ACTIVE"},
+    {14, "IN_RUNQ"},
+    {15, "RUNNING"},
+    {16, "SUSPENDED"},
+    {17, "GC"},
+    {18, "SYS_TASKS"},
+    {19, "SIG_IN_Q", 0, 26},
+    {19, "NMSG_SIG_IN_Q", 27, kAnyRelease},
+    {20, "ACTIVE_SYS"},
+    {21, "RUNNING_SYS"},
+    {22, "PROXY"},
+    {23, "DELAYED_SYS"},
+    {24, "OFF_HEAP_MSGQ"},
+    {25, "SIG_Q"},
+    {26, "DIRTY_CPU_PROC"},
+    {27, "DIRTY_IO_PROC"},
+    {28, "DIRTY_ACTIVE_SYS"},
+    {29, "DIRTY_RUNNING"},
+    {30, "DIRTY_RUNNING_SYS"},
+});
+
+constexpr auto kProcess = std::to_array<FlagName>({
+    {0, "HIBERNATE_SCHED"},     {1, "INSLPQUEUE"},        {2, "TIMO"},
+    {3, "HEAP_GROW"},           {4, "NEED_FULLSWEEP"},    {5, "USING_DB"},
+    {6, "DISTRIBUTION"},        {7, "USING_DDLL"},        {8, "HAVE_BLCKD_MSCHED"},
+    {9, "ETS_SUPER_USER"},      {10, "FORCE_GC"},         {11, "DISABLE_GC"},
+    {12, "ABANDONED_HEAP_USE"}, {13, "DELAY_GC"},         {14, "SCHDLR_ONLN_WAITQ"},
+    {15, "HAVE_BLCKD_NMSCHED"}, {16, "DELAYED_DEL_PROC"}, {17, "DIRTY_CLA"},
+    {18, "DIRTY_GC_HIBERNATE"}, {19, "DIRTY_MAJOR_GC"},   {20, "DIRTY_MINOR_GC"},
+    {21, "HIBERNATED"},         {22, "TRAP_EXIT"},        {23, "FRAGMENTED_SEND"},
+    {24, "DBG_FORCED_TRAP"},    {25, "DIRTY_CHECK_CLA"},  {26, "ASYNC_DIST"},
+});
+
+constexpr auto kSignalQueue = std::to_array<FlagName>({
+    {0, "OFF_HEAP_MSGQ"},
+    {1, "ON_HEAP_MSGQ"},
+    {2, "OFF_HEAP_MSGQ_CHNG"},
+    {4, "HANDLING_SIGS"},
+    {5, "WAIT_HANDLE_SIGS"},
+    {6, "DELAYED_PSIGQS_LEN", 0, 26},
+    {7, "FLUSHING_SIGS"},
+    {8, "FLUSHED_SIGS"},
+    {9, "NON_FETCH_CNT1", 27, kAnyRelease},
+    {10, "NON_FETCH_CNT2", 27, kAnyRelease},
+    {11, "NON_FETCH_CNT4", 27, kAnyRelease},
+    {12, "MON_MSGQ_LEN", 27, 27},
+    {13, "MON_MSGQ_LEN_LONG", 27, 27},
+    {12, "MON_MSGQ_LEN_HIGH", 29, kAnyRelease},
+    {13, "MON_MSGQ_LEN_LOW", 29, kAnyRelease},
+    {16, "PRIO_MQ_SAVE", 29, kAnyRelease},
+    {17, "PRIO_MQ", 29, kAnyRelease},
+    {18, "PRIO_MQ_END_MARK", 29, kAnyRelease},
+});
+
+std::span<const FlagName> names_of(FlagWord word) {
+    switch (word) {
+        case FlagWord::kState:
+            return kState;
+        case FlagWord::kProcess:
+            return kProcess;
+        default:
+            return kSignalQueue;
+    }
+}
+
+constexpr std::array<std::string_view, 4> kPriorities = {"MAX", "HIGH", "NORMAL", "LOW"};
+constexpr std::array<std::string_view, 3> kPriorityNames = {"ACT_PRIO_", "USR_PRIO_", "PRQ_PRIO_"};
+
+/// The bits that one name stands for.
+std::optional<std::uint32_t> bits_of_name(std::string_view name) {
+    for (unsigned which = 0; which < kPriorityNames.size(); ++which) {
+        if (!name.starts_with(kPriorityNames[which])) {
+            continue;
+        }
+        const auto* const level =
+            std::ranges::find(kPriorities, name.substr(kPriorityNames[which].size()));
+        return level == kPriorities.end()
+                   ? std::nullopt
+                   : std::optional(static_cast<std::uint32_t>(level - kPriorities.begin())
+                                   << (which * kStatePriorityBits));
+    }
+    const auto* const flag = std::ranges::find(kState, name, &FlagName::name);
+    return flag == kState.end() ? std::nullopt : std::optional(std::uint32_t{1} << flag->bit);
+}
+
+}  // namespace
+
+unsigned release_number(std::string_view otp_release) {
+    constexpr unsigned kTen = 10;
+    constexpr std::size_t kDigits = 2;
+    if (otp_release.starts_with('R')) {
+        otp_release.remove_prefix(1);
+    }
+    unsigned number = 0;
+    for (const char digit : otp_release.substr(0, kDigits)) {
+        if (digit < '0' || digit > '9') {
+            break;
+        }
+        number = number * kTen + static_cast<unsigned>(digit - '0');
+    }
+    return number;
+}
+
+std::optional<std::string_view> flag_name(FlagWord word, unsigned bit, unsigned release) {
+    for (const FlagName& flag : names_of(word)) {
+        const bool everywhere = flag.first == 0 && flag.last == kAnyRelease;
+        const bool there = release != 0 && flag.first <= release && release <= flag.last;
+        if (flag.bit == bit && (everywhere || there)) {
+            return flag.name;
+        }
+    }
+    return std::nullopt;
+}
+
+std::string flag_names(FlagWord word, std::uint64_t bits, unsigned release) {
+    constexpr unsigned kBits = 64;
+    std::string text;
+    for (unsigned bit = word == FlagWord::kState ? kFirstStateFlag : 0; bit < kBits; ++bit) {
+        if ((bits >> bit & 1U) == 0) {
+            continue;
+        }
+        if (!text.empty()) {
+            text += kBetweenFlags;
+        }
+        if (const auto name = flag_name(word, bit, release)) {
+            text += *name;
+        } else {
+            text += fmt::format("BIT_{}", bit);
+        }
+    }
+    return text;
+}
+
+std::optional<std::uint32_t> state_bits_of_text(std::string_view text) {
+    std::uint32_t bits = 0;
+    while (!text.empty()) {
+        const auto end = text.find(kBetweenFlags);
+        const auto named = bits_of_name(text.substr(0, end));
+        if (!named) {
+            return std::nullopt;
+        }
+        bits |= *named;
+        text.remove_prefix(end == std::string_view::npos ? text.size()
+                                                         : end + kBetweenFlags.size());
+    }
+    return bits;
+}
+
+}  // namespace beamdump

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace beamdump {
+
+/// A word of flags in a process's structure (erl_process.h).
+enum class FlagWord : std::uint8_t {
+    kState,        ///< ERTS_PSFLG_*, without the priorities in its lowest six bits
+    kProcess,      ///< F_*
+    kSignalQueue,  ///< FS_*
+};
+
+/// The number of an OTP release: 25 of "25", 16 of "R16B03"; 0 if the text is none.
+unsigned release_number(std::string_view otp_release);
+
+/// What a release calls a bit of such a word, without the prefix: SUSPENDED. nullopt: it has no
+/// name there, or it has different ones in different releases and the release is 0, unknown.
+/// Sources: erl_process.h of OTP 25.2.3, 27.3.4 and 29.1.1.
+std::optional<std::string_view> flag_name(FlagWord word, unsigned bit, unsigned release);
+
+/// The names of the bits that are set, lowest first, as "Internal State" of a crash dump has them:
+/// `ACTIVE | OFF_HEAP_MSGQ`. A bit without a name is BIT_31. Empty: none is set.
+std::string flag_names(FlagWord word, std::uint64_t bits, unsigned release);
+
+/// The lowest six bits of a process's state: three priorities of two bits.
+inline constexpr unsigned kStatePriorityBits = 2;
+inline constexpr unsigned kFirstStateFlag = 3 * kStatePriorityBits;
+inline constexpr std::string_view kBetweenFlags = " | ";
+
+/// "Internal State" of a crash dump as the word that it was printed from (erl_process_dump.c,
+/// erts_dump_process_state()). nullopt: it has a name that no release of 25 to 29 has.
+std::optional<std::uint32_t> state_bits_of_text(std::string_view text);
+
+}  // namespace beamdump

@@ -1,0 +1,145 @@
+%% State of the emulator: a scheduler that makes no thread progress, as it is in a native call (of the
+%% library that BEAMDUMP_EMULATOR_NIF names, without ".so"), and what waits for that; a fixed table;
+%% NIF resources; links and monitors.
+-module(emulator).
+-export([start/1, tell/1, hold/2, resource/0]).
+
+-define(TURN_MS, 5).
+
+start(Scale) ->
+    case os:getenv("BEAMDUMP_EMULATOR_NIF") of
+        false -> ok;
+        Library -> ok = erlang:load_nif(Library, 0)
+    end,
+    ok = sample:start(Scale).
+
+hold(_Begun, _File) -> erlang:nif_error(not_loaded).
+resource() -> erlang:nif_error(not_loaded).
+
+%% "hold FILE": until the file is there.
+tell([<<"hold">>, File]) ->
+    %% The modules are loaded before the emulator cannot.
+    Loading = [{emulator_first, prepared(far)}, {emulator_second, prepared(parked)}],
+    Last = erlang:system_info(schedulers),
+    true = Last > 1,
+    %% What waits in the queue of a scheduler that is held is not taken over at once.
+    _ = process_flag(scheduler, 1),
+    Path = binary_to_list(File),
+    Begun = Path ++ ".begun",
+    false = is_file(Begun),
+    named(held, fun() -> hold(Begun, Path) end, [{scheduler, Last}]),
+    await(fun() -> is_file(Begun) end),
+    %% Each is suspended before the next one comes.
+    [begin
+         named(Name, fun() -> persistent_term:put(Name, {Name}) end, [{scheduler, 1}]),
+         await(fun() -> suspended(Name) end)
+     end || Name <- [first_put, second_put, third_put]],
+    [begin
+         named(Name, fun() -> ok = erlang:finish_loading([Prepared]) end, [{scheduler, 1}]),
+         await(fun() -> suspended(Name) end)
+     end || {Name, Prepared} <- Loading],
+    %% It asks, and does not wait for the answer.
+    Asked = self(),
+    named(code_checker, fun() ->
+        async = erlang:check_process_code(whereis(held), emulator, [{async, make_ref()}]),
+        Asked ! asked,
+        wait()
+    end, [{scheduler, 1}]),
+    receive asked -> ok end,
+    <<"ok">>;
+tell([<<"suspend">>]) ->
+    Asked = self(),
+    named(sleeper, fun wait/0, []),
+    named(suspender, fun() ->
+        true = erlang:suspend_process(whereis(sleeper)),
+        Asked ! suspended,
+        wait()
+    end, []),
+    receive suspended -> <<"ok">> end;
+tell([<<"fix">>]) ->
+    Asked = self(),
+    Table = ets:new(emulator_fixed, [named_table, public]),
+    [begin
+         named(Name, fun() ->
+             [true = ets:safe_fixtable(Table, true) || _ <- lists:seq(1, Times)],
+             Asked ! fixed,
+             wait()
+         end, []),
+         receive fixed -> ok end
+     end || {Name, Times} <- [{fixer_once, 1}, {fixer_twice, 2}]],
+    wait_with(Table);
+tell([<<"fixed">>]) ->
+    %% {Since, [{Pid, Count}]}
+    text(ets:info(emulator_fixed, safe_fixed));
+tell([<<"resources">>, Count]) ->
+    Asked = self(),
+    named(resource_holder, fun() ->
+        Resources = [resource() || _ <- lists:seq(1, binary_to_integer(Count))],
+        Asked ! made,
+        wait(),
+        length(Resources)
+    end, []),
+    receive made -> <<"ok">> end;
+tell([<<"relations">>]) ->
+    named(hub, fun wait/0, []),
+    Hub = whereis(hub),
+    Asked = self(),
+    [begin
+         spawn(fun() ->
+             link(Hub),
+             [erlang:monitor(process, Hub) || _ <- lists:seq(1, 3)],
+             Asked ! related,
+             wait()
+         end),
+         receive related -> ok end
+     end || _ <- lists:seq(1, 40)],
+    named(watcher, fun() ->
+        [erlang:monitor(process, Pid) || Pid <- lists:sublist(processes(), 10)],
+        erlang:monitor(time_offset, clock_service),
+        _ = alias(),
+        process_flag(trap_exit, true),
+        Asked ! related,
+        wait()
+    end, []),
+    receive related -> <<"ok">> end;
+tell([<<"related">>]) ->
+    text([{Pid, length(Links), length(Monitors), length(By)}
+          || Pid <- processes(),
+             [{links, Links}, {monitors, Monitors}, {monitored_by, By}] <-
+                 [erlang:process_info(Pid, [links, monitors, monitored_by])]]).
+
+text(Term) -> iolist_to_binary(io_lib:format("~0p", [Term])).
+
+named(Name, Body, Options) ->
+    Asked = self(),
+    Pid = spawn_opt(fun() ->
+        register(Name, self()),
+        Asked ! {self(), registered},
+        Body()
+    end, Options),
+    receive {Pid, registered} -> Pid end.
+
+%% The table is this process's, which has to live.
+wait_with(Table) ->
+    Keeper = named(table_keeper, fun wait/0, []),
+    true = ets:give_away(Table, Keeper, []),
+    <<"ok">>.
+
+wait() -> receive stop -> ok end.
+
+prepared(Module) ->
+    {Module, Code, _} = code:get_object_code(Module),
+    erlang:prepare_loading(Module, Code).
+
+await(Condition) ->
+    case Condition() of
+        true -> ok;
+        false -> timer:sleep(?TURN_MS), await(Condition)
+    end.
+
+%% Without the file server, which may have to wait.
+is_file(Path) ->
+    element(1, prim_file:read_file_info(Path)) =:= ok.
+
+suspended(Name) ->
+    erlang:process_info(whereis(Name), status) =:= {status, suspended}.

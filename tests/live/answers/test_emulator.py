@@ -1,0 +1,163 @@
+"""The emulator's own state (emulator.erl): who holds its permissions and who waits for them, which
+scheduler makes no thread progress, system tasks, fixed tables, resources, relations. The node's own
+word is the oracle."""
+
+import os
+import pathlib
+import re
+import tempfile
+import unittest
+from unittest import mock
+
+from support import tools
+from support.captured import listed
+from support.nif import build_nif
+from support.node import start_workload
+from support.release import RELEASE
+
+RESOURCES = 100_000
+# What is known of permissions; the executable of 29 has no names of what it would be read by.
+HAS_PERMISSIONS = RELEASE in ("25", "27")
+
+
+def by_name(items, key="process"):
+    return {item[key].get("registered_name"): item for item in items}
+
+
+class Emulator(unittest.TestCase):
+    def setUp(self):
+        self.scratch = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        library = build_nif(self.scratch, "emulator")
+        with mock.patch.dict(os.environ, BEAMDUMP_EMULATOR_NIF=str(library)):
+            self.node = start_workload("emulator", 0.1)
+        self.addCleanup(self.node.stop)
+        self.dump = self.scratch / "emulator.beamdump"
+
+    def report(self, *options):
+        tools.capture(self.node, self.dump, *options)
+        return tools.analyze_json("emulator", self.dump, "--limit", "0")
+
+    def held(self):
+        """Until the test ends."""
+        file = self.scratch / "release"
+        self.addCleanup(file.touch)
+        self.assertEqual(self.node.ask(f"emulator hold {file}"), "ok")
+
+    def check_held(self, report, since):
+        holding = [line for line in report["thread_progress"]
+                   if line.get("process", {}).get("registered_name") == "held"]
+        self.assertEqual(len(holding), 1, report["thread_progress"])
+        self.assertTrue(holding[0]["state"] == "behind" or holding[0]["leader"], holding)
+        self.assertEqual(holding[0]["process"]["current_function"], "emulator:hold/2")
+        if since:
+            self.assertGreater(holding[0]["held_up_for_us"], 0)
+            self.assertEqual([line for line in report["thread_progress"]
+                              if "held_up_for_us" in line], holding)
+        tasks = by_name(report["system_tasks"])["held"]["tasks"]
+        checks = [task for task in tasks if task["kind"] == "check_process_code"]
+        self.assertEqual([(task["module"], task["display_name"]) for task in checks],
+                         [("emulator", "code_checker")])
+        suspended = by_name(report["suspended"])
+        for name in ("first_put", "second_put", "third_put", "emulator_first", "emulator_second"):
+            self.assertIn(name, suspended)
+        if HAS_PERMISSIONS:
+            self.check_permissions(report, suspended)
+        else:
+            self.assertEqual(report["permissions"], [])
+            self.assertRegex(" ".join(report["untold"]), "permission to update persistent terms")
+
+    def check_permissions(self, report, suspended):
+        permissions = {line["name"]: line for line in report["permissions"]}
+        terms = permissions["persistent_term_update"]
+        self.assertEqual(terms["holder"]["registered_name"], "first_put")
+        self.assertEqual([process["registered_name"] for process in terms["waiting"]],
+                         ["second_put", "third_put"])
+        self.assertIn("waits for the permission persistent_term_update",
+                      suspended["second_put"]["reasons"])
+        code = permissions["code_write" if RELEASE == "25" else "code_staging"]
+        self.assertTrue(code["held"])
+        self.assertEqual([process["registered_name"] for process in code["waiting"]],
+                         ["emulator_second"])
+        if RELEASE == "25":
+            self.assertNotIn("holder", code)
+            self.assertEqual([process["registered_name"] for process in code["may_hold"]],
+                             ["emulator_first"])
+        else:
+            self.assertEqual(code["holder"]["registered_name"], "emulator_first")
+
+    def test_a_held_scheduler_live(self):
+        self.held()
+        self.check_held(self.report("--mode", "live"), True)
+
+    def test_a_held_scheduler_in_a_stop(self):
+        self.held()
+        for mode in ("freeze", "snapshot"):
+            with self.subTest(mode):
+                self.check_held(self.report("--mode", mode), None)
+
+    def test_nothing_is_held_in_a_node_at_rest(self):
+        report = self.report()
+        self.assertEqual([line for line in report["permissions"] if line["held"]], [])
+        self.assertEqual([line for line in report["thread_progress"]
+                          if line.get("held_up_for_us", 0) > 10_000_000], [])
+        self.assertEqual(report["processes_with_system_tasks"], len(report["system_tasks"]))
+
+    def test_who_suspends(self):
+        self.assertEqual(self.node.ask("emulator suspend"), "ok")
+        suspended = by_name(self.report()["suspended"])
+        self.assertRegex(suspended["sleeper"]["reasons"][0], r"^suspended by <.*> suspender$")
+        state = tools.analyze_json("processes", self.dump, "--filter", "state~SUSPENDED")
+        self.assertEqual([process["registered_name"] for process in state["processes"]],
+                         ["sleeper"])
+
+    def test_who_fixed_a_table(self):
+        self.assertEqual(self.node.ask("emulator fix"), "ok")
+        tools.capture(self.node, self.dump)
+        table, = [table for table in tools.analyze_json("ets", self.dump, "--limit", "0")["tables"]
+                  if table["name"] == "emulator_fixed"]
+        told = self.node.ask("emulator fixed")
+        (mega, seconds, micro), pids = (
+            [int(number) for number in re.match(r"\{\{(\d+),(\d+),(\d+)\}", told).groups()],
+            re.findall(r"<[\d.]+>", told))
+        self.assertEqual(table["fixers"], 2)
+        self.assertEqual(sorted(table["fixed_by"].split()), sorted(pids))
+        self.assertEqual(table["fixed_since_us"], (mega * 1_000_000 + seconds) * 1_000_000 + micro)
+
+    def test_resources_by_type(self):
+        self.assertEqual(self.node.ask(f"emulator resources {RESOURCES}"), "ok")
+        tools.capture(self.node, self.dump)
+        if not HAS_PERMISSIONS:
+            ended = tools.ask("resources", self.dump)
+            self.assertEqual(ended.status, 1)
+            self.assertIn("where their list lies is not known", ended.diagnostics)
+            return
+        types = {(line["module"], line["name"]): line for line in
+                 tools.analyze_json("resources", self.dump, "--limit", "0")["resources"]}
+        self.assertEqual(types["emulator", "planted"]["living"], RESOURCES)
+        self.assertEqual(types["emulator", "unused"]["living"], 0)
+        self.assertTrue(types["emulator", "planted"]["loaded"])
+
+    def test_relations_are_counted_as_the_node_does(self):
+        self.assertEqual(self.node.ask("emulator relations"), "ok")
+        tools.capture(self.node, self.dump)
+        counted = {pid: tuple(process.get(column) for column in ("links", "monitors", "monitored_by"))
+                   for pid, process in listed(self.dump).items() if "void_reason" not in process}
+        told = {found[0]: tuple(int(number) for number in found[1:]) for found in re.findall(
+            r"\{(<[\d.]+>),(\d+),(\d+),(\d+)\}", self.node.ask("emulator related"))}
+        both = counted.keys() & told.keys()
+        self.assertGreater(len(both), 60)
+        # The one that answers has a monitor or a link more, for its connection.
+        differences = {pid: (counted[pid], told[pid]) for pid in both if counted[pid] != told[pid]}
+        self.assertLessEqual(len(differences), 2, differences)
+        first = tools.analyze_json("processes", self.dump, "--sort", "monitored_by",
+                                   "--filter", "links>=40")["processes"][0]
+        self.assertEqual((first["registered_name"], first["links"], first["monitored_by"]),
+                         ("hub", 40, max(by for _, _, by in told.values())))
+        flagged = tools.analyze_json("processes", self.dump, "--filter", "flags~TRAP_EXIT",
+                                     "--limit", "0")
+        self.assertIn("watcher", [process.get("registered_name")
+                                  for process in flagged["processes"]])
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,77 @@
+#include "program.h"
+#include "sample_emulator.h"
+#include "sample_schedulers.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace beamdump::test {
+namespace {
+
+using ::testing::ContainsRegex;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class EmulatorTest : public ::testing::Test {
+  protected:
+    EmulatorTest() {
+        SampleDump dump;
+        add_schedulers(dump.builder());
+        dump.add(alpha_process());
+        add_emulator(dump.builder());
+        program_.put("emulator.beamdump", dump.finish());
+    }
+    std::string shown(const std::string& command) {
+        const auto ran = program_.run({command, "emulator.beamdump"});
+        EXPECT_EQ(ran.status, 0) << ran.err;
+        return ran.out;
+    }
+
+    Program program_;
+};
+
+TEST_F(EmulatorTest, PermissionsHaveWhoHoldsThemAndWhoWaits) {
+    const auto text = shown("emulator");
+    EXPECT_THAT(text, ContainsRegex("code_staging +<0\\.1\\.0> alpha +2 "));
+    EXPECT_THAT(text, ContainsRegex("code_write +not stored in this release +0"));
+    EXPECT_THAT(text, HasSubstr("<0.2.0> ? waits for code_staging"));
+}
+
+TEST_F(EmulatorTest, ASchedulerHoldsUpAllForTheTimeBetweenReadings) {
+    const auto text = shown("emulator");
+    EXPECT_THAT(text, ContainsRegex("1  behind, leader, holds up all for at least 2"));
+    EXPECT_THAT(text, ContainsRegex("2  sleeping"));
+}
+
+TEST_F(EmulatorTest, WhatIsNotKnownIsSaid) {
+    EXPECT_THAT(shown("emulator"), HasSubstr("not known:\n  types of threads: a reason\n"));
+}
+
+TEST_F(EmulatorTest, ResourcesAreListedByHowManyLive) {
+    const auto text = shown("resources");
+    EXPECT_THAT(text, ContainsRegex("100,000 +true(.|\n)* 1 +false"));
+}
+
+TEST_F(EmulatorTest, ADumpWithoutThemHasNoAnswer) {
+    for (const auto* const command : {"emulator", "resources"}) {
+        const auto ran = program_.run({command, "sample.beamdump"});
+        EXPECT_EQ(ran.status, 1);
+        EXPECT_THAT(ran.out, Not(HasSubstr("0")));
+        EXPECT_THAT(ran.err, HasSubstr("the dump has no"));
+    }
+}
+
+TEST_F(EmulatorTest, AFilterByWhatTheDumpDoesNotTellIsNoEmptyList) {
+    for (const auto* const filter : {"state~SUSPENDED", "flags!=TRAP_EXIT", "links>1"}) {
+        const auto ran = program_.run({"processes", "sample.beamdump", "--filter", filter});
+        EXPECT_EQ(ran.status, 1) << filter;
+        EXPECT_THAT(ran.err, HasSubstr("the dump does not tell it of any of them"));
+    }
+    const auto ran = program_.run(
+        {"processes", "sample.beamdump", "--filter", "links>1", "--group-by", "status"});
+    EXPECT_EQ(ran.status, 1);
+    EXPECT_THAT(ran.err, HasSubstr("processes cannot be filtered by links"));
+}
+
+}  // namespace
+}  // namespace beamdump::test

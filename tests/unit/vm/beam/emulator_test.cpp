@@ -1,0 +1,216 @@
+#include "fake_vm/each_layout.h"
+
+#include <libvm/beam/emulator/emulator.h>
+#include <libvm/beam/processes/system_tasks.h>
+
+#include <gmock/gmock.h>
+
+namespace beamdump::beam {
+namespace {
+
+using namespace beamdump::test;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class EmulatorState : public OnStandardNode {
+  protected:
+    EmulatorReader reader() { return EmulatorReader::open(fresh()).value(); }
+    FakeStruct progress() { return node.vm.at("SchedulerProgress", vm->tables().schedulers); }
+    template <typename Change>
+    void tables(const Change& change) {
+        auto changed = vm->tables();
+        change(changed.emulator);
+        vm->know(vm->facts(), changed, vm->found());
+    }
+    records::Emulator state() {
+        records::Emulator emulator;
+        EXPECT_TRUE(reader().state(emulator));
+        return emulator;
+    }
+    /// A queue of processes, of which each waits in front of the one before.
+    Address queue(const std::string& item, const std::vector<Address>& processes) {
+        Address next = 0;
+        for (const auto process : processes) {
+            next = node.vm.make(item).set("p", process).set("next", next).address();
+        }
+        return next;
+    }
+    void persistent_terms(Address updater, Address queue) {
+        const auto variables = node.vm.heap.place_words({updater, queue});
+        tables([variables](EmulatorTables& emulator) {
+            emulator.persistent_term_updater = variables;
+            emulator.persistent_term_queue = variables + 8;
+        });
+    }
+    std::vector<records::ResourceType> types(std::vector<std::string>& untold,
+                                             std::size_t most = 10) {
+        std::vector<records::ResourceType> all;
+        EXPECT_TRUE(reader().resource_types(
+            most,
+            [&](records::ResourceTypes& page) {
+                all.insert(all.end(), page.type().begin(), page.type().end());
+                return Result<void>();
+            },
+            untold));
+        return all;
+    }
+    FakeStruct add_type(FakeStruct& list, std::string_view name, std::uint64_t count, bool loaded) {
+        auto last = node.vm.at("ErtsResourceType", list.get("prev"));
+        auto type = node.vm.make("ErtsResourceType");
+        type.set("prev", last.address())
+            .set("next", list.address())
+            .set("owner", loaded ? 8 : 0)
+            .set("refc", count)
+            .set("module", node.vm.atom("a_library"))
+            .set("name", node.vm.atom(name));
+        last.set("next", type.address());
+        list.set("prev", type.address());
+        return type;
+    }
+    FakeStruct empty_list() {
+        auto list = node.vm.make("ErtsResourceType");
+        list.set("next", list.address()).set("prev", list.address());
+        tables([&](EmulatorTables& emulator) { emulator.resource_types = list.address(); });
+        return list;
+    }
+};
+
+TEST_P(EmulatorState, ASchedulerSaysWhetherItSleeps) {
+    progress().set("id", 1).set("confirmed", UINT64_MAX);
+    std::vector<std::string> untold;
+    auto reading = reader().progress(17, untold).value();
+    EXPECT_THAT(untold, IsEmpty());
+    EXPECT_EQ(reading.monotonic_ns(), 17);
+    ASSERT_EQ(reading.thread_size(), 1);
+    EXPECT_FALSE(reading.thread(0).has_confirmed());
+    EXPECT_FALSE(reading.thread(0).has_stopped_at());
+
+    progress()
+        .set("confirmed", 41)
+        .set("leader", 1)
+        .set("leader_state.current", 41)
+        .set("leader_state.chk_next_ix", 1)
+        .set("leader_state.waiting", UINT32_MAX);
+    reading = reader().progress(18, untold).value();
+    EXPECT_EQ(reading.thread(0).confirmed(), 41U);
+    EXPECT_EQ(reading.thread(0).stopped_at(), 1);
+    EXPECT_FALSE(reading.thread(0).waits_for_unmanaged());
+    EXPECT_EQ(reading.current(), 41U);
+}
+
+TEST_P(EmulatorState, ASchedulerThatIsNoneIsLeftOut) {
+    progress().set("id", 3);
+    std::vector<std::string> untold;
+    EXPECT_EQ(reader().progress(0, untold).value().thread_size(), 0);
+    EXPECT_THAT(untold, ElementsAre(HasSubstr("expected number 1 of both, found 1 and 3")));
+}
+
+TEST_P(EmulatorState, WhoWaitsToUpdatePersistentTermsIsToldInOrder) {
+    const auto worker = node.worker.address();
+    const auto other = node.init.address();
+    persistent_terms(worker, queue("PersistentTermUpdateItem", {other, worker, other}));
+    const auto emulator = state();
+    ASSERT_EQ(emulator.permission_size(), 1);
+    const auto& permission = emulator.permission(0);
+    EXPECT_EQ(permission.kind(), records::PERMISSION_KIND_PERSISTENT_TERM_UPDATE);
+    EXPECT_TRUE(permission.held());
+    EXPECT_EQ(permission.holder_owner_id(), view(node.worker).facts.owner_id());
+    EXPECT_EQ(permission.waiters(), 3U);
+    EXPECT_EQ(permission.waiter_owner_id(0), view(node.init).facts.owner_id());
+    EXPECT_EQ(permission.waiter_owner_id(1), view(node.worker).facts.owner_id());
+}
+
+TEST_P(EmulatorState, WhatContradictsItselfIsNotTold) {
+    persistent_terms(0, queue("PersistentTermUpdateItem", {node.worker.address()}));
+    const auto emulator = state();
+    EXPECT_EQ(emulator.permission_size(), 0);
+    EXPECT_THAT(std::vector<std::string>(emulator.untold().begin(), emulator.untold().end()),
+                ::testing::Contains(HasSubstr("nobody holds it, and its queue is at")));
+}
+
+TEST_P(EmulatorState, AQueueWithoutAnEndIsNotTold) {
+    auto item = node.vm.make("PersistentTermUpdateItem");
+    item.set("p", node.worker.address()).set("next", item.address());
+    persistent_terms(node.worker.address(), item.address());
+    EXPECT_EQ(state().permission_size(), 0);
+}
+
+TEST_P(EmulatorState, LivingResourcesAreThoseOfTheCountLessTheLibrary) {
+    auto list = empty_list();
+    std::vector<std::string> untold;
+    EXPECT_THAT(types(untold), IsEmpty());
+    add_type(list, "first", 1, true);
+    add_type(list, "second", 101, true);
+    add_type(list, "third", 5, false);
+    for (const std::size_t most : {1U, 2U, 3U, 10U}) {
+        const auto found = types(untold, most);
+        ASSERT_EQ(found.size(), 3U);
+        EXPECT_EQ(found[0].living(), 0U);
+        EXPECT_EQ(found[1].living(), 100U);
+        EXPECT_TRUE(found[1].loaded());
+        EXPECT_EQ(found[2].living(), 5U);
+        EXPECT_FALSE(found[2].loaded());
+        EXPECT_EQ(found[2].name_atom(), node.vm.atom_index("third"));
+    }
+    EXPECT_THAT(untold, IsEmpty());
+}
+
+TEST_P(EmulatorState, ATornListOfTypesIsNotTold) {
+    auto list = empty_list();
+    add_type(list, "first", 1, true);
+    add_type(list, "second", 1, true).set("prev", list.address());
+    std::vector<std::string> untold;
+    EXPECT_THAT(types(untold), IsEmpty());
+    EXPECT_THAT(untold, ElementsAre(HasSubstr("there is no resource type at")));
+}
+
+TEST_P(EmulatorState, SystemTasksSayWhoAskedForWhat) {
+    auto process = node.vm.at("SystemTaskProcess", node.worker.address());
+    auto check = node.vm.make("ErtsProcSysTask");
+    auto collection = node.vm.make("ErtsProcSysTask");
+    check.set("type", 2)
+        .set("requester", view(node.init).facts.pid_word())
+        .set("next", collection.address());
+    node.vm.memory.put(check.at("arg"), node.vm.atom("a_library"));
+    collection.set("type", 0)
+        .set("requester", node.vm.constant("nil"))
+        .set("next", check.address());
+    auto queues = node.vm.make("ErtsProcSysTaskQs");
+    node.vm.memory.put(queues.at("q") + 2 * 8, check.address());
+    auto dirty = node.vm.make("ErtsProcSysTask");
+    dirty.set("type", 1).set("requester", view(node.init).facts.pid_word());
+    process.set("sys_task_qs", queues.address())
+        .set("dirty_sys_tasks", dirty.address())
+        .set("extended_state", 5);
+    const auto read = [&] {
+        records::Process record;
+        const auto bytes = node.worker.bytes();
+        EXPECT_TRUE(SystemTaskReader::open(fresh()).value().read(StructView(bytes), record));
+        return record;
+    };
+    auto record = read();
+    EXPECT_EQ(record.extended_state_bits(), 5U);
+    EXPECT_FALSE(record.system_tasks_unread());
+    ASSERT_EQ(record.system_task_size(), 3);
+    EXPECT_EQ(record.system_task(0).kind(), records::SYSTEM_TASK_KIND_CHECK_PROCESS_CODE);
+    EXPECT_EQ(record.system_task(0).requester_owner_id(), view(node.init).facts.owner_id());
+    EXPECT_EQ(record.system_task(0).module_atom(), node.vm.atom_index("a_library"));
+    EXPECT_EQ(record.system_task(0).priority(), 2U);
+    EXPECT_EQ(record.system_task(1).kind(), records::SYSTEM_TASK_KIND_MAJOR_COLLECTION);
+    EXPECT_FALSE(record.system_task(1).has_requester_owner_id());
+    EXPECT_FALSE(record.system_task(1).has_module_atom());
+    EXPECT_TRUE(record.system_task(2).dirty());
+    EXPECT_FALSE(record.system_task(2).has_priority());
+
+    // A circle that does not lead back to its first one.
+    collection.set("next", collection.address());
+    record = read();
+    EXPECT_TRUE(record.system_tasks_unread());
+    EXPECT_EQ(record.system_task_size(), 0);
+}
+
+BEAMDUMP_FOR_EACH_LAYOUT(EmulatorState);
+
+}  // namespace
+}  // namespace beamdump::beam
