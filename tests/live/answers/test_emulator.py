@@ -34,7 +34,7 @@ class Emulator(unittest.TestCase):
         self.dump = self.scratch / "emulator.beamdump"
 
     def report(self, *options):
-        tools.capture(self.node, self.dump, *options)
+        tools.capture(self.node, self.dump, "--force", *options)
         return tools.analyze_json("emulator", self.dump, "--limit", "0")
 
     def held(self):
@@ -47,9 +47,12 @@ class Emulator(unittest.TestCase):
         holding = [line for line in report["thread_progress"]
                    if line.get("process", {}).get("registered_name") == "held"]
         self.assertEqual(len(holding), 1, report["thread_progress"])
-        self.assertTrue(holding[0]["state"] == "behind" or holding[0]["leader"], holding)
+        # On 29 the current round is known only by a scheduler that has led one.
+        round_known = HAS_PERMISSIONS or holding[0]["state"] != "unknown"
+        if round_known:
+            self.assertTrue(holding[0]["state"] == "behind" or holding[0]["leader"], holding)
         self.assertEqual(holding[0]["process"]["current_function"], "emulator:hold/2")
-        if since:
+        if since and round_known:
             self.assertGreater(holding[0]["held_up_for_us"], 0)
             self.assertEqual([line for line in report["thread_progress"]
                               if "held_up_for_us" in line], holding)

@@ -14,7 +14,7 @@ from support.paths import CAPTURE, PROGRAMS
 from support.release import RELEASE
 
 # Parts of OTP 27's layout that cannot be inferred from its neighbours' layouts; not read then.
-LEFT_OUT = {"distribution", "ETS tables", "ports", "run queues", "schedulers' collections", "signals that are not messages", "timers", "undecoded messages of other nodes"}
+LEFT_OUT = {"distribution", "emulator", "ETS tables", "ports", "run queues", "schedulers' collections", "signals that are not messages", "timers", "undecoded messages of other nodes"}
 # Parts that are the same in 25 and 29; with one neighbour this is unknown.
 ALIKE_IN_BOTH = {"allocators", "attributes of modules", "code ranges", "numbers of BIFs",
                  "persistent terms"}

@@ -24,6 +24,11 @@ constexpr std::array kSourceGroups = std::to_array<SourceEntry>({
      "@#modules @#atoms BeamCodeHeader.num_functions BeamCodeHeader.functions "
      "ErtsCodeInfo. ErtsCodeMFA."},
     {"#lines", "@#modules BeamCodeHeader.line_table BeamCodeLineTab."},
+    {"#permissions", "CodePermission. CodePermissionItem. PersistentTermUpdateItem."},
+    {"#progress", "@#schedulers SchedulerProgress."},
+    {"#system_tasks",
+     "SystemTaskProcess.sys_task_qs SystemTaskProcess.dirty_sys_tasks ErtsProcSysTaskQs. "
+     "ErtsProcSysTask."},
     {"#instruction", "Process.i Process.current"},
     {"#stack", "Process.stop Process.hend"},
     {"#heap", "Process.heap Process.htop"},
@@ -277,6 +282,23 @@ constexpr std::array kSourceValues = std::to_array<SourceEntry>({
     {"sockets.connected", "@sockets.port @ports.connected"},
     {"sockets.owner", "@sockets.connected @registered_name"},
     {"sockets.owner_display_name", "@sockets.connected @#shown_name"},
+
+    // emulator, resources
+    {"emulator.permissions.held", "@#permissions"},
+    {"emulator.permissions.holder", "@#permissions @pid"},
+    {"emulator.permissions.waiting", "@#permissions @pid"},
+    {"emulator.thread_progress.scheduler", "@#progress"},
+    {"emulator.thread_progress.state", "@#progress"},
+    {"emulator.thread_progress.leader", "@#progress"},
+    {"emulator.thread_progress.blocking", "@#progress"},
+    {"emulator.system_tasks.kind", "@#system_tasks"},
+    {"emulator.system_tasks.module", "@#system_tasks @#atoms"},
+    {"emulator.system_tasks.priority", "@#system_tasks"},
+    {"emulator.system_tasks.requester", "@#system_tasks @pid"},
+    {"resources.module", "ErtsResourceType. @#atoms"},
+    {"resources.name", "ErtsResourceType. @#atoms"},
+    {"resources.living", "ErtsResourceType."},
+    {"resources.loaded", "ErtsResourceType."},
 
     // persistent-terms
     {"terms.key", "@#persistent"},

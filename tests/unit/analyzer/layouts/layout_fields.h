@@ -26,6 +26,7 @@ inline const std::set<std::string> kShownNowhere = {
     "BifExport.bif_number",               // of the sampler
     "SchedulerCollections.garbage_cols",  // of the sampler
     "Process.common.started_interval",
+    "SystemTaskProcess.extended_state",
     "Process.fcalls",
     "Process.freason",
     "Process.return_trace_frames",
