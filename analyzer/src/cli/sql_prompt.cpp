@@ -61,7 +61,7 @@ bool names(std::string_view statement, std::string_view word) {
 }
 
 /// Turns SIGINT into a stop request for the statement that is being answered, in this process and
-/// all its later threads, as long as it exists.
+/// all its later threads, as long as it exists. Before stops_statements() it ends the process.
 class Interrupts {
   public:
     Interrupts() {
@@ -78,6 +78,8 @@ class Interrupts {
     Interrupts(const Interrupts&) = delete;
     Interrupts& operator=(const Interrupts&) = delete;
 
+    void stops_statements() { stops_statements_ = true; }
+
     /// For the next statement.
     std::stop_token begin() {
         const std::scoped_lock lock(mutex_);
@@ -89,15 +91,21 @@ class Interrupts {
     void wait(const std::stop_token& end) {
         constexpr timespec kTurn{.tv_sec = 0, .tv_nsec = 100'000'000};
         while (!end.stop_requested()) {
-            if (sigtimedwait(&interrupt_, nullptr, &kTurn) == SIGINT) {
-                const std::scoped_lock lock(mutex_);
-                statement_.request_stop();
+            if (sigtimedwait(&interrupt_, nullptr, &kTurn) != SIGINT) {
+                continue;
             }
+            if (!stops_statements_) {
+                pthread_sigmask(SIG_UNBLOCK, &interrupt_, nullptr);
+                std::raise(SIGINT);
+            }
+            const std::scoped_lock lock(mutex_);
+            statement_.request_stop();
         }
     }
 
     sigset_t interrupt_{};
     sigset_t former_{};
+    std::atomic<bool> stops_statements_ = false;
     std::mutex mutex_;
     std::stop_source statement_;
     std::jthread waiting_;
@@ -129,7 +137,9 @@ class Prompt {
     Prompt(render::Output& out, render::Output& err, const AnswerStatement& answer)
         : out_(out), err_(err), answer_(answer) {}
 
-    Result<void> run() {
+    Result<void> run(const std::function<Result<void>()>& begin) {
+        RETURN_IF_ERROR(begin());
+        interrupts_.stops_statements();
         ASSIGN_OR_RETURN(auto lines,
                          LineEditor::open([this](std::string_view line, std::string_view word) {
                              return completions(statement_ + std::string(line), word);
@@ -213,12 +223,13 @@ std::vector<std::string> completions(std::string_view statement, std::string_vie
 }
 
 Result<void> answer_at_prompt(render::Output& out, render::Output& err,
+                              const std::function<Result<void>()>& begin,
                               const AnswerStatement& answer) {
     if (isatty(STDIN_FILENO) == 0 || isatty(STDOUT_FILENO) == 0) {
         return fail(ErrorCode::kUsage,
                     "the prompt needs a terminal: name a statement, or --file FILE (/dev/stdin)");
     }
-    return Prompt(out, err, answer).run();
+    return Prompt(out, err, answer).run(begin);
 }
 
 }  // namespace beamdump::cli

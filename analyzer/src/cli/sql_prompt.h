@@ -18,9 +18,11 @@ using AnswerStatement =
 
 /// Reads statements from the terminal, each up to its `;`, and answers them until the end of the
 /// input or `.quit`. Names of tables, columns and functions are completed. Ctrl-C cancels what is
-/// entered or answered; errors are told on `err`, and the prompt goes on. kUsage: standard input or
-/// output is no terminal.
+/// entered or answered; errors are told on `err`, and the prompt goes on. `begin` comes first: what
+/// starts threads belongs there, as they must not take the signal. kUsage: standard input or output
+/// is no terminal.
 Result<void> answer_at_prompt(render::Output& out, render::Output& err,
+                              const std::function<Result<void>()>& begin,
                               const AnswerStatement& answer);
 
 /// The names that complete `word` at the end of a statement so far: the columns of the tables that

@@ -85,10 +85,9 @@ class SqlCommand final : public Command {
             return Outcome{};
         }
         if (prompt_) {
-            RETURN_IF_ERROR(open_dumps(invocation, false));
             render::DescriptorOutput out(STDOUT_FILENO, "standard output");
             RETURN_IF_ERROR(answer_at_prompt(
-                out, invocation.err(),
+                out, invocation.err(), [&] { return open_dumps(invocation, false); },
                 [&](const std::string& statement, const std::stop_token& stop) -> Result<void> {
                     auto outcome = answer(invocation, out, statement, stop);
                     return outcome ? Result<void>() : std::unexpected(outcome.error());

@@ -46,9 +46,9 @@ std::string permission_name(records::PermissionKind kind) {
     }
 }
 
-/// Whether a process in this function may hold the code write permission: the functions of
-/// erts_internal, erlang and code_server's BIFs that take it (beam_bif_load.c and
-/// erl_bif_trace.c, OTP 24 to 26).
+/// Whether a process in this function may hold the code write permission: the BIFs that take it and
+/// may be suspended with it (erts_try_seize_code_write_permission() in beam_bif_load.c and
+/// erl_bif_trace.c, OTP 25).
 bool takes_code_permission(const std::optional<std::string>& function) {
     static constexpr std::array<std::string_view, 9> kFunctions = {
         "erlang:bif_return_trap/2",  // of a BIF that is suspended until there is thread progress
@@ -56,7 +56,7 @@ bool takes_code_permission(const std::optional<std::string>& function) {
         "erlang:finish_loading/1",       "erlang:delete_module/1",
         "erlang:finish_after_on_load/2", "erts_internal:purge_module/2",
         "erts_internal:trace_pattern/3", "erts_internal:trace/3",
-        "erlang:trace_pattern/3",        "erts_internal:beamfile_chunk/2"};
+        "erlang:trace_pattern/3",        "erlang:trace_info/2"};
     return function && std::ranges::find(kFunctions, *function) != kFunctions.end();
 }
 
