@@ -1,8 +1,9 @@
 #include <libdump/base/return_if_error.h>
 #include <libvm/beam/activity/schedulers.h>
 #include <libvm/beam/layout/runtime_names.h>
+#include <libvm/beam/layout/term_bits.h>
 #include <libvm/beam/tables/id_table.h>
-#include <libvm/beam/vm/steady_read.h>
+#include <libvm/beam/vm/read_until_equal.h>
 
 #include <fmt/format.h>
 
@@ -14,22 +15,6 @@ namespace {
 
 constexpr std::uint32_t kMaxSchedulers = 1024;  // erl_vm.h: ERTS_MAX_NO_OF_SCHEDULERS
 constexpr std::size_t kPriorities = 4;          // max, high, normal, low (erl_process.h)
-
-/// Reads until two reads in a row are equal.
-template <typename Read>
-auto read_twice(const Read& read) -> decltype(read()) {
-    auto last = read();
-    for (int tries = 1; tries < kTableTries; ++tries) {
-        auto next = read();
-        if (last && next && *last == *next) {
-            return next;
-        }
-        last = std::move(next);
-    }
-    return last ? fail(ErrorCode::kImplausible,
-                       fmt::format("it changed between each of {} reads", kTableTries))
-                : std::move(last);
-}
 
 /// Notes one that could not be read.
 Result<void> pass_over(const Error& error, SchedulerReader::Read& read) {
@@ -147,7 +132,7 @@ Result<void> SchedulerReader::scheduler(const Kind& kind, std::uint32_t number, 
     const auto address = kind.array + (number - 1) * std::uint64_t{stride_};
     scheduler.set_struct_address(address);
     read.processes.push_back(0);
-    const auto now = read_twice([&] { return state(kind, number, address); });
+    const auto now = read_until_equal([&] { return state(kind, number, address); });
     if (!now) {
         return pass_over(now.error(), read);
     }
@@ -212,7 +197,7 @@ Result<void> SchedulerReader::queue(const Kind& kind, std::uint32_t number, Addr
     if (kind.type == 0) {
         queue.set_number(number);
     }
-    const auto now = read_twice([&] { return lengths(kind, number, scheduler); });
+    const auto now = read_until_equal([&] { return lengths(kind, number, scheduler); });
     if (!now) {
         return pass_over(now.error(), read);
     }

@@ -1,7 +1,7 @@
 #include <libdump/base/return_if_error.h>
 #include <libvm/beam/emulator/emulator.h>
 #include <libvm/beam/layout/runtime_names.h>
-#include <libvm/beam/vm/steady_read.h>
+#include <libvm/beam/vm/read_until_equal.h>
 
 #include <fmt/format.h>
 
@@ -17,25 +17,6 @@ constexpr std::uint64_t kMostWaiters = 1U << 20U;
 constexpr std::uint64_t kShownWaiters = 1024;
 constexpr std::uint64_t kMostTypes = 1U << 16U;
 constexpr std::uint64_t kNoOwner = UINT64_MAX;
-
-/// Reads until two reads in a row are equal. kTargetDied at once.
-template <typename Value>
-Result<Value> until_equal(const std::function<Result<Value>()>& read) {
-    auto last = read();
-    for (int tries = 1; tries < kTableTries; ++tries) {
-        if (!last && last.error().code == ErrorCode::kTargetDied) {
-            return last;
-        }
-        auto next = read();
-        if (last && next && *last == *next) {
-            return next;
-        }
-        last = std::move(next);
-    }
-    return last ? fail(ErrorCode::kImplausible,
-                       fmt::format("it changed between each of {} reads", kTableTries))
-                : std::move(last);
-}
 
 }  // namespace
 
@@ -237,7 +218,7 @@ Result<void> EmulatorReader::permission(records::PermissionKind kind, std::strin
         into.add_untold(fmt::format("{}: where it lies is not known", name));
         return {};
     }
-    const auto held = until_equal<Held>(read);
+    const auto held = read_until_equal(read);
     if (!held) {
         if (held.error().code == ErrorCode::kTargetDied) {
             return std::unexpected(held.error());
@@ -349,7 +330,7 @@ Result<void> EmulatorReader::resource_types(
         return {};
     }
     Types types;
-    const auto addresses = until_equal<std::vector<Address>>([&]() -> Result<std::vector<Address>> {
+    const auto addresses = read_until_equal([&]() -> Result<std::vector<Address>> {
         ASSIGN_OR_RETURN(types, read_types(*list));
         return types.addresses;
     });
