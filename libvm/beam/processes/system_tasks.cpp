@@ -1,7 +1,7 @@
 #include <libdump/base/return_if_error.h>
 #include <libvm/beam/layout/runtime_names.h>
 #include <libvm/beam/processes/system_tasks.h>
-#include <libvm/beam/vm/steady_read.h>
+#include <libvm/beam/vm/read_until_equal.h>
 
 #include <fmt/format.h>
 
@@ -85,21 +85,15 @@ Result<void> SystemTaskReader::read(StructView process, records::Process& into) 
     if (queues == 0 && dirty == 0) {
         return {};
     }
-    auto last = tasks(queues, dirty);
-    bool equal = false;
-    for (int tries = 1; tries < kTableTries && !equal; ++tries) {
-        if (!last && last.error().code == ErrorCode::kTargetDied) {
-            return std::unexpected(last.error());
+    const auto waiting = read_until_equal([&] { return tasks(queues, dirty); });
+    if (!waiting) {
+        if (waiting.error().code == ErrorCode::kTargetDied) {
+            return std::unexpected(waiting.error());
         }
-        auto next = tasks(queues, dirty);
-        equal = last && next && *last == *next;
-        last = std::move(next);
-    }
-    if (!equal) {
         into.set_system_tasks_unread(true);
         return {};
     }
-    for (const Task& task : *last) {
+    for (const Task& task : *waiting) {
         auto& record = *into.add_system_task();
         record.set_kind(kind_of(task.type));
         if (task.priority) {
