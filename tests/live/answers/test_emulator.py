@@ -16,7 +16,7 @@ from support.node import start_workload
 from support.release import RELEASE
 
 RESOURCES = 100_000
-TRIES = 5
+TRIES = 10
 # What is known of permissions; the executable of 29 has no names of what it would be read by.
 HAS_PERMISSIONS = RELEASE in ("25", "27")
 
@@ -48,7 +48,7 @@ class Emulator(unittest.TestCase):
             file = self.scratch / f"release{attempt}"
             self.addCleanup(file.touch)
             try:
-                self.assertEqual(self.node.ask(f"emulator hold {file}", seconds=20), "ok")
+                self.assertEqual(self.node.ask(f"emulator hold {file}", seconds=10), "ok")
                 return
             except TimeoutError:
                 file.touch()
