@@ -137,15 +137,15 @@ Result<CollectionReader> CollectionReader::open(Vm& vm) {
 }
 
 Result<CollectionSpaces> CollectionReader::read(const StructView& structure,
-                                                const ProcessView& process, bool by_its_code) {
+                                                const ProcessView& process,
+                                                std::optional<std::uint32_t> own_call) {
     const auto state = structure.get(f_.state);
-    if ((state & (running_sys_ | dirty_running_sys_)) == 0 && !by_its_code) {
+    if ((state & (running_sys_ | dirty_running_sys_)) == 0 && !own_call) {
         return elsewhere("the arguments of the running function are not known");
     }
     auto found = follow(structure, process);
-    if (found && by_its_code) {
-        // The return address of the call (beam_asm_global.cpp, emit_garbage_collect()).
-        found->stack.begin += kWordBytes;
+    if (found && own_call) {
+        found->stack.begin += *own_call * kWordBytes;
     }
     return found;
 }

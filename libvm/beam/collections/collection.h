@@ -87,12 +87,13 @@ class CollectionReader {
   public:
     static Result<CollectionReader> open(Vm& vm);
 
-    /// `process` was decoded from `structure`. `by_its_code`: the process's own code has called for
-    /// the collection, and the arguments are known (YieldState::apply_to_collection()). kChanged:
-    /// the collection is where its words cannot be followed: blocks are being freed, moved or
-    /// renamed, or it runs where its roots are not known. A moment later it is elsewhere.
+    /// `process` was decoded from `structure`. `own_call`: the process's own code has called for
+    /// the collection, with so many words on its stack, and arguments that are not known are left
+    /// out (YieldState::apply_to_collection()). kChanged: the collection is where its words cannot
+    /// be followed: blocks are being freed, moved or renamed, or it runs where its roots are not
+    /// known. A moment later it is elsewhere.
     Result<CollectionSpaces> read(const StructView& structure, const ProcessView& process,
-                                  bool by_its_code = false);
+                                  std::optional<std::uint32_t> own_call = {});
 
   private:
     CollectionReader(Vm& vm, CollectedFragments fragments, LayoutNames& names)

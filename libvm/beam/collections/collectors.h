@@ -66,8 +66,8 @@ class Collectors {
     [[nodiscard]] static bool holds_copy(const target::ThreadRegisters& thread, Address copy);
     [[nodiscard]] bool lacks_header(const target::ThreadRegisters& thread, Address object,
                                     std::uint64_t first, const Collected& collected) const;
-    [[nodiscard]] bool stays(const target::ThreadRegisters& thread, Address cell,
-                             std::uint64_t tail);
+    [[nodiscard]] bool stays(const target::ThreadRegisters& thread, Address object,
+                             std::uint64_t word);
     [[nodiscard]] bool is_half_moved(Address object, const target::ThreadRegisters& thread,
                                      const Collected& collected, std::vector<MendedWord>& mended);
     [[nodiscard]] bool is_between_stores(const target::ThreadRegisters& thread,
@@ -90,9 +90,9 @@ class Collectors {
     std::uint64_t gc_ = 0, running_ = 0;
     std::map<Address, std::string_view> unclear_;
     std::map<Address, std::vector<MendedWord>> mended_;
-    /// A cell that may be half moved, as it was when it was first seen in this stop.
+    /// An object that may be half moved, as it was when it was first seen in this stop.
     struct Seen {
-        std::uint64_t tail = 0;
+        std::uint64_t word = 0;
         target::ThreadRegisters registers;  ///< when the thread was last elsewhere
         int runs = 0;                       ///< of the thread since
     };

@@ -40,6 +40,9 @@ target::Settling NodeStopper::settling(std::chrono::nanoseconds longest) {
                 return yield_state_.at_yield_point(thread, parts_.vm.target().memory()) ||
                        native_calls_.stays_in_call(thread);
             },
+            [this](const target::ThreadRegisters& thread) {
+                return native_calls_.known_in_compiled_code(thread);
+            },
             [this](std::span<const target::ThreadRegisters> threads) {
                 return collectors_.between_stores(threads);
             },

@@ -25,7 +25,7 @@ bool is_about_the_process(const Error& error) {
 /// More about a process than a reason to be void.
 std::string detail_of(const Try& request, const beam::ProcessView& process) {
     std::string detail(request.unpaused);
-    if (request.yielded && request.in_function &&
+    if ((request.yielded || request.own_collection) && request.in_function &&
         process.void_reason == records::VOID_REASON_NONE) {
         detail +=
             fmt::format("{}{}{}{}", detail.empty() ? "" : format::kBetweenDetails, format::kLeftOut,
@@ -289,8 +289,8 @@ Result<void> ProcessCapture::find_collection(const Try& request, beam::ProcessVi
         process.void_detail = request.unclear;
         return {};
     }
-    auto spaces = collections_.read(beam::StructView(request.structure), process,
-                                    request.collects_by_its_code);
+    auto spaces =
+        collections_.read(beam::StructView(request.structure), process, request.own_collection);
     if (!spaces && spaces.error().code == ErrorCode::kTargetDied) {
         return std::unexpected(spaces.error());
     }

@@ -39,9 +39,9 @@ struct Try {
     /// (beam::YieldState::State).
     bool in_function = false;
     bool without_x_registers = false;
-    /// Its code has called for the collection that it is in, and the structure has where its
-    /// arguments are.
-    bool collects_by_its_code = false;
+    /// Its code has called for the collection that it is in, with so many words on its stack, and
+    /// the structure has where its arguments are.
+    std::optional<std::uint32_t> own_collection = {};
     bool without_frame = false;
     /// Stack, heaps and more, if they were read together with others'; null: they are still to be
     /// read.

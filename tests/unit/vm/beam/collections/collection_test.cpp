@@ -42,11 +42,11 @@ class Collections : public OnStandardNode {
     FakeProcess& process() { return node.init; }
     void put(Address address, std::uint64_t word) { node.vm.memory.put(address, word); }
 
-    Result<CollectionSpaces> read(bool by_its_code = false) {
+    Result<CollectionSpaces> read(std::optional<std::uint32_t> own_call = {}) {
         const auto where = view(process());
         const auto bytes = process().bytes();
         auto reader = CollectionReader::open(fresh()).value();
-        return reader.read(StructView(bytes), where, by_its_code);
+        return reader.read(StructView(bytes), where, own_call);
     }
     Result<records::Collection> moved(const CollectionSpaces& spaces) {
         auto moved = MovedObjects::open(*vm, spaces).value();
@@ -84,10 +84,11 @@ TEST_P(Collections, OneOfTheProcesssOwnCodeBeginsItsStackBehindTheCall) {
     process().push(block_.begin | kBoxed);
     process().push(node.code.functions.back() + 8);  // to where the call returns
     EXPECT_FALSE(read());
-    const auto spaces = read(true);
+    const auto spaces = read(1);
     ASSERT_TRUE(spaces) << spaces.error().message;
     EXPECT_EQ(spaces->block.begin, block_.begin);
     EXPECT_EQ(spaces->stack.begin, process().structure().get("stop") + 8);
+    EXPECT_EQ(read(0)->stack.begin, process().structure().get("stop"));
 }
 
 TEST_P(Collections, WhileObjectsMoveTheNewBlockIsWhereARootLeads) {
