@@ -93,7 +93,8 @@ std::vector<Collectors::Collected> Collectors::collected() {
 
 bool Collectors::is_good_moment() {
     bool good = true;
-    each_current([&](Address /*process*/, const StructView& view) {
+    std::map<Address, Address> tops;
+    each_current([&](Address process, const StructView& view) {
         const auto old_bytes = view.get(f_.old_hend) - view.get(f_.old_heap);
         if (view.get(f_.heap_sz) < kLargeWords && old_bytes / sizeof(std::uint64_t) < kLargeWords) {
             return;
@@ -103,8 +104,13 @@ bool Collectors::is_good_moment() {
             good = good && (state & running_) == 0;
             return;
         }
-        good = good && f_.stack_is_in_place(view) && f_.mark_is_in_place(view);
+        // While messages are copied to the heap, its top grows.
+        const auto top = tops.emplace(process, view.get(f_.htop)).first;
+        const auto before = tops_.find(process);
+        good = good && f_.stack_is_in_place(view) && f_.mark_is_in_place(view) &&
+               before != tops_.end() && before->second == top->second;
     });
+    tops_ = std::move(tops);
     return good;
 }
 

@@ -44,8 +44,9 @@ class Collectors {
 
     /// Whether a stop of a node that runs, if it begins now, is likely to find all large processes
     /// (of 1 MiB and more, which collect on dirty schedulers) where they can be captured: none runs
-    /// on a normal scheduler, and none is in the last steps of a collection. Reads one structure
-    /// for each scheduler at work.
+    /// on a normal scheduler, and none is in the last steps of a collection, or copies messages to
+    /// its heap: so one in a collection is looked at twice. Reads one structure for each scheduler
+    /// at work.
     bool is_good_moment();
 
     /// Words of that process in place of those in memory: a cell whose first word is only in a
@@ -90,6 +91,7 @@ class Collectors {
     std::uint64_t gc_ = 0, running_ = 0;
     std::map<Address, std::string_view> unclear_;
     std::map<Address, std::vector<MendedWord>> mended_;
+    std::map<Address, Address> tops_;  // of heaps that were in a collection at the last look
     /// An object that may be half moved, as it was when it was first seen in this stop.
     struct Seen {
         std::uint64_t word = 0;

@@ -196,6 +196,18 @@ TEST_P(CollectorsTest, NothingIsMovedOnceTheMarkIsThatOfTheNewBlock) {
     EXPECT_THAT(between(with({object, kTupleOfTwo})), IsEmpty());
 }
 
+TEST_P(CollectorsTest, AMomentInWhichMessagesAreCopiedToALargeHeapIsNotGood) {
+    const auto end = process().structure().get("heap") + (std::uint64_t{1} << 23U);
+    process().structure().set("heap_sz", std::uint64_t{1} << 20U).set("hend", end).set("stop", end);
+    auto collectors = Collectors::open(fresh()).value();
+    EXPECT_FALSE(collectors.is_good_moment());
+    for (int message = 0; message < 3; ++message) {
+        process().structure().set("htop", process().structure().get("htop") + 64);
+        EXPECT_FALSE(collectors.is_good_moment()) << message;
+    }
+    EXPECT_TRUE(collectors.is_good_moment());
+}
+
 TEST_P(CollectorsTest, NothingOfAProcessThatDoesNotCollectIsMoved) {
     process().structure().set("state", node.vm.constant("state_dirty_running_sys"));
     const auto object = process().build({kTupleOfTwo, node.vm.small(1), node.vm.small(2)});
