@@ -264,7 +264,11 @@ class CollectionReader::Roots {
     Result<void> word_of_message(std::uint64_t word) {
         const auto address = word & ~kPointerMask;
         if (!is_pointer(word) || any_holds(spaces_.from, address) || literals_.holds(address) ||
-            spaces_.promoted.holds(address) || any_holds(spaces_.fragments, address)) {
+            any_holds(spaces_.fragments, address)) {
+            return {};
+        }
+        if (spaces_.promoted.holds(address)) {
+            spaces_.highest_promoted = std::max(spaces_.highest_promoted, address);
             return {};
         }
         ASSIGN_OR_RETURN(const auto block, blocks_.block_at(address));
@@ -320,8 +324,8 @@ Result<CollectionSpaces> CollectionReader::moving(const StructView& structure,
     }
     const bool has_messages =
         !process.facts.off_heap_message_queue() && (process.inner != 0 || process.middle != 0);
-    // Other roots may lead to the old heap alone.
-    if (has_messages && spaces.block.begin == 0 && spaces.highest_promoted != 0) {
+    // Other roots may lead to the old heap alone, or be none.
+    if (has_messages && spaces.block.begin == 0) {
         RETURN_IF_ERROR(fragments_.each_message(process, kMostMessages, [&](std::uint64_t word) {
             return spaces.block.begin == 0 ? roots.word_of_message(word) : Result<void>();
         }));
@@ -336,7 +340,10 @@ Result<CollectionSpaces> CollectionReader::moving(const StructView& structure,
     if (spaces.block.begin != 0 && f_.old_heap_may_be_freed(structure)) {
         return elsewhere("its old heap may have been freed");
     }
-    if (nothing_moved && has_messages) {
+    // These are freed before messages are copied.
+    const bool has_former = process.abandoned_heap.begin != 0 ||
+                            f_.abandoned(structure).begin != 0 || fragments_.any(structure);
+    if (nothing_moved && has_messages && !has_former) {
         return elsewhere("its messages may be on their way to its heap");
     }
     return spaces;

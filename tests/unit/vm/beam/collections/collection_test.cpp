@@ -336,6 +336,32 @@ TEST_P(Collections, ALastCopyWithoutAHeaderIsNoMomentForACopy) {
     EXPECT_THAT(collection.error().message, HasSubstr("has no header yet"));
 }
 
+TEST_P(Collections, MessagesMayBeTheOnlyRoots) {
+    process().old_heap({kPair, node.vm.small(1), node.vm.small(2), 0, 0, 0});
+    auto structure = process().structure();
+    const auto top = structure.get("old_heap");
+    structure.set("old_htop", top);
+    add_message(node.vm, process(), FakeQueue::kInner, top | kBoxed);
+    auto spaces = read();
+    ASSERT_TRUE(spaces) << spaces.error().message;
+    EXPECT_EQ(spaces->highest_promoted, top);
+    EXPECT_EQ(spaces->block.begin, 0U);
+    add_message(node.vm, process(), FakeQueue::kInner, block_.begin | kBoxed);
+    spaces = read();
+    ASSERT_TRUE(spaces) << spaces.error().message;
+    EXPECT_EQ(spaces->block.begin, block_.begin);
+}
+
+TEST_P(Collections, MessagesAreNotOnTheirWayToTheHeapWhileFragmentsAreLeft) {
+    add_message(node.vm, process(), FakeQueue::kInner, node.vm.small(1));
+    EXPECT_FALSE(read());
+    process().fragment({kPair, node.vm.small(1), node.vm.small(2)});
+    const auto spaces = read();
+    ASSERT_TRUE(spaces) << spaces.error().message;
+    EXPECT_FALSE(spaces->whole);
+    EXPECT_EQ(spaces->block.begin, 0U);
+}
+
 TEST_P(Collections, BeforeObjectsMoveMessagesMayBeOnTheirWayToTheHeap) {
     add_message(node.vm, process(), FakeQueue::kInner, node.vm.small(1));
     const auto spaces = read();
