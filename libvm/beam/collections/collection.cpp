@@ -14,8 +14,9 @@
 namespace beamdump::beam {
 namespace {
 
-/// F_DIRTY_GC_HIBERNATE and F_DIRTY_MAJOR_GC (erl_process.h, OTP 25 to 29).
-constexpr std::uint64_t kFullsweep = 1U << 18U | 1U << 19U;
+/// F_DIRTY_GC_HIBERNATE, F_DIRTY_MAJOR_GC and F_HIBERNATED (erl_process.h, OTP 25 to 29). The first
+/// two are cleared when a hibernation begins; the last one is set then in OTP 29.
+constexpr std::uint64_t kFullsweep = 1U << 18U | 1U << 19U | 1U << 21U;
 
 constexpr std::uint64_t kWordBytes = sizeof(std::uint64_t);
 constexpr std::uint64_t kCellWords = 2;
@@ -59,6 +60,7 @@ CollectionFields::CollectionFields(LayoutNames& names)
       old_hend(names.field(runtime::Process::old_hend)),
       state(names.field(runtime::Process::state)),
       flags(names.field(runtime::Process::flags)),
+      gen_gcs(names.field(runtime::Process::gen_gcs)),
       bytes(names.bytes(runtime::Process::kName)) {}
 
 Span CollectionFields::abandoned(const StructView& structure) const {
@@ -80,7 +82,8 @@ bool CollectionFields::stack_is_in_place(const StructView& structure) const {
 }
 
 bool CollectionFields::old_heap_may_be_freed(const StructView& structure) const {
-    return (structure.get(flags) & kFullsweep) != 0 && structure.get(old_heap) == 0;
+    return structure.get(old_heap) == 0 &&
+           ((structure.get(flags) & kFullsweep) != 0 || structure.get(gen_gcs) != 0);
 }
 
 bool CollectionFields::mark_is_in_place(const StructView& structure) const {

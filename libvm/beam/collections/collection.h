@@ -28,12 +28,14 @@ struct CollectionFields {
     /// Whether the high-water mark is not yet that of a new block.
     [[nodiscard]] bool mark_is_in_place(const StructView& structure) const;
 
-    /// Whether a fullsweep has no old heap. It is freed before a field names the new block
-    /// (erl_gc.c, full_sweep_heaps()): what was moved out of it is then not known.
+    /// Whether a fullsweep has no old heap any more, or may have none. It is freed before a field
+    /// names the new block (erl_gc.c, full_sweep_heaps()), in a hibernation long before: what was
+    /// moved out of it is then not known. It has one, apart from literals, if there was a minor
+    /// collection since the last fullsweep.
     [[nodiscard]] bool old_heap_may_be_freed(const StructView& structure) const;
 
     Field heap, htop, hend, stop, high_water, heap_sz, abandoned_heap, old_heap, old_htop, old_hend,
-        state, flags;
+        state, flags, gen_gcs;
     std::uint32_t bytes;
 };
 

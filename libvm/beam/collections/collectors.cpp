@@ -91,7 +91,7 @@ std::vector<Collectors::Collected> Collectors::collected() {
     return found;
 }
 
-bool Collectors::is_good_moment() {
+bool Collectors::is_good_moment(bool captures_collections) {
     bool good = true;
     std::map<Address, Address> tops;
     each_current([&](Address process, const StructView& view) {
@@ -100,15 +100,16 @@ bool Collectors::is_good_moment() {
             return;
         }
         const auto state = view.get(f_.state);
-        if ((state & gc_) == 0) {
-            good = good && (state & running_) == 0;
+        if ((state & gc_) == 0 || !captures_collections) {
+            good = good && (state & (captures_collections ? running_ : gc_)) == 0;
             return;
         }
         // While messages are copied to the heap, its top grows.
         const auto top = tops.emplace(process, view.get(f_.htop)).first;
         const auto before = tops_.find(process);
         good = good && f_.stack_is_in_place(view) && f_.mark_is_in_place(view) &&
-               before != tops_.end() && before->second == top->second;
+               !f_.old_heap_may_be_freed(view) && before != tops_.end() &&
+               before->second == top->second;
     });
     tops_ = std::move(tops);
     return good;

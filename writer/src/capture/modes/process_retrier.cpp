@@ -126,7 +126,7 @@ Result<bool> ProcessRetrier::capture(Pending& pending,
         request.without_x_registers = state->without_x_registers;
     }
     const bool on_its_way = state != nullptr && state->on_its_way;
-    if (!on_its_way || ++pending.stops_on_its_way > kStopsForAYieldPoint) {
+    if (!on_its_way || pending.anywhere || ++pending.stops_on_its_way > kStopsForAYieldPoint) {
         request.yielded = yield_state.apply(pending.slot.address, before_.structure);
     }
     request.own_collection =

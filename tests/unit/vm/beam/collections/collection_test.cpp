@@ -321,11 +321,18 @@ TEST_P(Collections, AMessageAloneMayLeadToTheNewBlock) {
 TEST_P(Collections, AFullsweepThatHasNoOldHeapIsNoMomentForACopy) {
     process().build({block_.begin | kBoxed, node.vm.small(1), node.vm.small(2)});
     process().push(block_.begin | kBoxed);
+    process().structure().set("old_heap", 0);
     EXPECT_TRUE(read());
-    process().structure().set("flags", 1U << 19U).set("old_heap", 0);
-    const auto spaces = read();
-    ASSERT_FALSE(spaces);
-    EXPECT_THAT(spaces.error().message, HasSubstr("its old heap may have been freed"));
+    // F_DIRTY_MAJOR_GC, F_HIBERNATED
+    for (const auto flag : {1U << 19U, 1U << 21U}) {
+        process().structure().set("flags", flag);
+        const auto spaces = read();
+        ASSERT_FALSE(spaces);
+        EXPECT_THAT(spaces.error().message, HasSubstr("its old heap may have been freed"));
+    }
+    // Nothing tells a hibernation that has begun: a minor collection has left an old heap.
+    process().structure().set("flags", 0).set("gen_gcs", 1);
+    EXPECT_FALSE(read());
 }
 
 TEST_P(Collections, ALastCopyWithoutAHeaderIsNoMomentForACopy) {
