@@ -134,6 +134,7 @@ class ProcessCapture {
     Result<void> write(const Try& request, beam::ProcessView& process);
     Result<void> read_ahead(const Try& request, const beam::ProcessView& process);
     void translate_call(beam::ProcessView& process);
+    [[nodiscard]] records::VoidReason why_changed() const;
     /// kChanged where the request's watch says so; the reason is then in `changed_`.
     Result<void> still(const Try& request);
     Result<void> finish(const Try& request, const beam::ProcessView& process, std::uint64_t begin,
