@@ -17,7 +17,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAMS = pathlib.Path(os.environ.get("BEAMDUMP_PROGRAMS", ROOT / "build" / "bin"))
 CODE_FOLDERS = ("libdump", "libvm", "libsample", "program", "manual", "writer", "analyzer", "layout", "sampler", "watcher",
                 "schemas", "tests")
-SOURCE_FOLDERS = (*CODE_FOLDERS, "cmake", "testdata", "scripts", "docs", ".ci")
+SOURCE_FOLDERS = (*CODE_FOLDERS, "python", "cmake", "testdata", "scripts", "docs", ".ci")
 LANGUAGES = {".h", ".cpp", ".py", ".erl", ".sh", ".cmake", ".proto"}
 # Two at a time, this is 20 minutes; installing and building takes seven.
 MOST_TEST_SECONDS = 40 * 60

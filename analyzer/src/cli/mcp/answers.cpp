@@ -1,7 +1,6 @@
 #include "cli/mcp/answers.h"
 
 #include "cli/mcp/kept_text.h"
-#include "cli/mcp/pages.h"
 #include "cli/run.h"
 #include "cli/shared_options.h"
 #include "query/facts/dump_facts.h"
@@ -162,8 +161,8 @@ Result<std::string> findings_of(const std::string& summary) {
 /// A page of an answer, and what belongs to it, as JSON.
 Result<std::string> envelope(std::string_view tool, const std::string& answer,
                              const std::vector<std::string>& messages, bool incomplete,
-                             std::uint64_t number) {
-    ASSIGN_OR_RETURN(const auto page, page_of(answer, number));
+                             std::uint64_t number, std::size_t page_bytes) {
+    ASSIGN_OR_RETURN(const auto page, page_of(answer, number, page_bytes));
     KeptText text;
     CompactJson json(text);
     json.begin_object();
@@ -453,7 +452,8 @@ Answer Answers::call(const dom::object& params, const Asker& asker) {
     if (!ran) {
         return failed(ran.error().message);
     }
-    const auto text = envelope(name, ran->text, ran->messages, ran->incomplete, page);
+    const auto text =
+        envelope(name, ran->text, ran->messages, ran->incomplete, page, policy_.page_bytes);
     return text ? content(*text, false) : failed(text.error().message);
 }
 
@@ -499,8 +499,9 @@ Answer Answers::read(const dom::object& params, const Asker& asker) {
             continue;
         }
         const auto ran = read_of(kind, percent_decoded(uri.substr(start.size())), asker);
-        const auto text = ran ? envelope(kind, ran->text, ran->messages, ran->incomplete, 1)
-                              : std::unexpected(ran.error());
+        const auto text =
+            ran ? envelope(kind, ran->text, ran->messages, ran->incomplete, 1, policy_.page_bytes)
+                : std::unexpected(ran.error());
         if (!text) {
             return std::unexpected(RpcError{text.error().code == ErrorCode::kNotFound
                                                 ? RpcCode::kNoResource

@@ -3,6 +3,7 @@
 #include "cli/invocation.h"
 #include "cli/mcp/dumps.h"
 #include "cli/mcp/message.h"
+#include "cli/mcp/pages.h"
 #include "cli/mcp/tools.h"
 #include "input/opened_dump.h"
 
@@ -25,6 +26,7 @@ struct Policy {
     std::vector<std::string> folders;  ///< others may be opened there
     Writing writing = Writing::kRefused;
     Unredacted unredacted = Unredacted::kOpened;
+    std::size_t page_bytes = kPageBytes;  ///< of an answer
     input::OpenOptions open;
 };
 

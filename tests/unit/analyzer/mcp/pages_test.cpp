@@ -48,6 +48,17 @@ TEST(McpPages, AShortAnswerIsOnePage) {
     EXPECT_EQ(page->begins_at, "");
 }
 
+TEST(McpPages, APageHoldsWhatIsAskedFor) {
+    const auto whole = page_of(rows(2000), 1, std::size_t{1} << 20U);
+    ASSERT_TRUE(whole.has_value());
+    EXPECT_EQ(whole->pages, 1);
+    EXPECT_EQ(whole->json, rows(2000));
+    const auto half = page_of(rows(2000), 1, 2 * kPageBytes);
+    ASSERT_TRUE(half.has_value());
+    EXPECT_GT(half->json.size(), kPageBytes + 1000);
+    EXPECT_GT(half->pages, 1);
+}
+
 TEST(McpPages, PagesHaveAllRowsOnceAndInOrder) {
     const int count = 2000;
     const auto pages = pages_of(rows(count));
