@@ -1,7 +1,8 @@
 #include "cli/command_table.h"
-#include "cli/mcp/server.h"
+#include "cli/mcp/dump_answers.h"
 
 #include <libdump/base/return_if_error.h>
+#include <mcp/server.h>
 
 #include <CLI/CLI.hpp>
 
@@ -44,7 +45,7 @@ class McpCommand final : public Command {
         app.add_option("--page-bytes", page_bytes_,
                        "Divide answers into pages of N bytes (default 12000, which suits a model; "
                        "up to 16777216 for a program)")
-            ->check(CLI::Range(mcp::kPageBytes, mcp::Answers::kMostAnswerBytes).description(""))
+            ->check(CLI::Range(mcp::kPageBytes, mcp::kMostAnswerBytes).description(""))
             ->option_text("N");
     }
 
@@ -69,10 +70,10 @@ class McpCommand final : public Command {
         }
         ASSIGN_OR_RETURN(
             auto answers,
-            mcp::Answers::make(
+            DumpAnswers::make(
                 {.dumps = dumps_,
                  .folders = folders_,
-                 .writing = allow_write_ ? mcp::Writing::kAllowed : mcp::Writing::kRefused,
+                 .writing = allow_write_ ? Writing::kAllowed : Writing::kRefused,
                  .unredacted = redacted_only_ ? Unredacted::kRefused : Unredacted::kOpened,
                  .page_bytes = page_bytes_,
                  .open = invocation.open_options()},

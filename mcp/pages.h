@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace beamdump::cli::mcp {
+namespace beamdump::mcp {
 
 /// What a page holds of an answer unless it is told, in bytes of JSON without spaces.
 inline constexpr std::size_t kPageBytes = 12'000;
@@ -32,4 +32,4 @@ struct Page {
 Result<Page> page_of(std::string_view answer, std::uint64_t number,
                      std::size_t page_bytes = kPageBytes);
 
-}  // namespace beamdump::cli::mcp
+}  // namespace beamdump::mcp

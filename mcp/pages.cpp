@@ -1,10 +1,8 @@
-#include "cli/mcp/pages.h"
-
-#include "cli/mcp/message.h"
-
 #include <libdump/base/amount_text.h>
 #include <libdump/base/utf8.h>
 #include <libdump/text/json_writer.h>
+#include <mcp/message.h>
+#include <mcp/pages.h>
 
 #include <fmt/format.h>
 #include <simdjson.h>
@@ -12,7 +10,7 @@
 #include <algorithm>
 #include <vector>
 
-namespace beamdump::cli::mcp {
+namespace beamdump::mcp {
 
 namespace {
 
@@ -212,4 +210,4 @@ Result<Page> page_of(std::string_view answer, std::uint64_t number, std::size_t 
     return page;
 }
 
-}  // namespace beamdump::cli::mcp
+}  // namespace beamdump::mcp

@@ -1,4 +1,4 @@
-#include "cli/mcp/pages.h"
+#include <mcp/pages.h>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -11,9 +11,9 @@
 namespace beamdump::test {
 namespace {
 
-using cli::mcp::kPageBytes;
-using cli::mcp::Page;
-using cli::mcp::page_of;
+using mcp::kPageBytes;
+using mcp::Page;
+using mcp::page_of;
 
 std::vector<Page> pages_of(const std::string& answer) {
     std::vector<Page> pages;
