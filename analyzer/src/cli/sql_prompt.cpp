@@ -4,6 +4,7 @@
 #include "render/shared/table.h"
 #include "render/sql.h"
 #include "sql/sql_question.h"
+#include "sql/sql_row_terms.h"
 #include "sql/sql_table.h"
 #include "sql/sql_terms.h"
 
@@ -213,6 +214,9 @@ std::vector<std::string> completions(std::string_view statement, std::string_vie
         }
     }
     for (const auto& function : sql::term_functions()) {
+        add(function.name);
+    }
+    for (const auto& function : sql::row_functions()) {
         add(function.name);
     }
     std::ranges::for_each(kFunctions, add);

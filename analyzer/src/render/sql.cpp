@@ -3,6 +3,7 @@
 #include "render/shared/json.h"
 #include "render/shared/table.h"
 #include "render/shared/units.h"
+#include "sql/sql_row_terms.h"
 #include "sql/sql_terms.h"
 
 #include <libdump/base/return_if_error.h>
@@ -243,6 +244,16 @@ void sql_tables_text(Output& output) {
                        std::string(function.sentence)});
     }
     functions.print(output, "  ");
+    output.write(
+        "\nFunctions of the term of a row of messages or ets_rows, whose hidden column value is "
+        "what they are called with:\n");
+    Table of_rows({{""}, {"", Align::kLeft, true}});
+    for (const auto& function : sql::row_functions()) {
+        of_rows.add({fmt::format("{}(value{}{})", function.name,
+                                 function.arguments.empty() ? "" : ", ", function.arguments),
+                     std::string(function.sentence)});
+    }
+    of_rows.print(output, "  ");
 }
 
 }  // namespace beamdump::render

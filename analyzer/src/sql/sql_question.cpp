@@ -1,5 +1,6 @@
 #include "sql/sql_question.h"
 
+#include "sql/sql_row_terms.h"
 #include "sql/sql_terms.h"
 
 #include <libdump/base/return_if_error.h>
@@ -8,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <deque>
 #include <limits>
 #include <optional>
 #include <sqlite3.h>
@@ -28,10 +30,27 @@ struct Closer {
 using Database = std::unique_ptr<sqlite3, Closer>;
 using Statement = std::unique_ptr<sqlite3_stmt, Closer>;
 
+/// Rows of one table of one thing in one dump, in which terms are looked into.
+struct Origin {
+    const Table* table = nullptr;
+    std::size_t source = 0;
+    std::vector<Cell> arguments;
+};
+
+/// Where terms of an origin's rows are read.
+struct OpenedOrigin {
+    std::size_t origin = 0;
+    std::unique_ptr<Rows> rows;
+    std::unique_ptr<TermTools> tools;
+    std::uint64_t place = 0;  ///< what the tools looked at last
+};
+
 /// What the tables of one question share.
 struct Asked {
     std::vector<Source> sources;
-    std::optional<Error> error;  ///< of a table: SQLite's own has a text only
+    std::vector<Origin> origins;
+    std::deque<OpenedOrigin> opened;  ///< some of them, the last one used first
+    std::optional<Error> error;       ///< of a table: SQLite's own has a text only
     LeftOut left_out;
     bool reads_terms = false;
     bool found_terms = false;  ///< a function of terms gave one
@@ -57,8 +76,8 @@ Shown shown_columns(const Table& table) {
     return shown;
 }
 
-/// A connection's table: its columns are those shown, then its arguments, then the dump's file,
-/// which are hidden.
+/// A connection's table: its columns are those shown, then its arguments, the dump's file, and
+/// where rows are terms what functions of them are called with, which are hidden.
 struct VirtualTable : sqlite3_vtab {
     VirtualTable(const Table& of, Asked& by)
         : sqlite3_vtab(), table(of), asked(by), shown(shown_columns(of)) {}
@@ -71,6 +90,7 @@ struct VirtualTable : sqlite3_vtab {
     [[nodiscard]] int dump_column() const {
         return first_argument() + static_cast<int>(table.arguments.size());
     }
+    [[nodiscard]] int value_column() const { return table.has_terms ? dump_column() + 1 : -1; }
 };
 
 struct Cursor : sqlite3_vtab_cursor {
@@ -82,8 +102,19 @@ struct Cursor : sqlite3_vtab_cursor {
     std::unique_ptr<Rows> rows;
     query::Row row;
     std::int64_t number = 0;
+    std::size_t origin = 0;  ///< of the rows, in Asked::origins, from 1; 0: none yet
     bool at_end = true;
 };
+
+/// What functions of a row's term are called with: the row's origin and its place there. It stays
+/// right when the row has passed.
+constexpr unsigned kPlaceBits = 40;
+constexpr std::uint64_t kPlaces = std::uint64_t{1} << kPlaceBits;
+constexpr std::size_t kMostOrigins = std::size_t{1} << 22U;
+
+std::int64_t row_number_of(std::size_t origin, std::uint64_t place) {
+    return static_cast<std::int64_t>(origin << kPlaceBits | place % kPlaces);
+}
 
 VirtualTable& table_of(sqlite3_vtab* table) {
     return *static_cast<VirtualTable*>(table);
@@ -114,6 +145,9 @@ std::string declaration(const VirtualTable& table) {
         add(argument, "TEXT HIDDEN");
     }
     add("dump", "TEXT HIDDEN");
+    if (table.table.has_terms) {
+        add("value", "INTEGER HIDDEN");
+    }
     return "CREATE TABLE t(" + sql + ")";
 }
 
@@ -277,6 +311,7 @@ int step(sqlite3_vtab_cursor* base) {
                 return failed(table, std::move(rows.error()));
             }
             cursor.rows = std::move(*rows);
+            cursor.origin = 0;
         }
         const auto found = cursor.rows->next(cursor.row);
         if (!found) {
@@ -337,12 +372,31 @@ void give(sqlite3_context* context, const std::string& text) {
     sqlite3_result_text64(context, valid.data(), valid.size(), SQLITE_TRANSIENT, SQLITE_UTF8);
 }
 
+/// What functions of the row's term are called with.
+int give_row(Cursor& cursor, VirtualTable& table, sqlite3_context* context) {
+    auto& origins = table.asked.origins;
+    if (cursor.origin == 0) {
+        if (origins.size() == kMostOrigins) {
+            return failed(table, {ErrorCode::kLimit,
+                                  "functions look into rows of too many things: ask for fewer "
+                                  "(WHERE, LIMIT)"});
+        }
+        origins.push_back({&table.table, cursor.source, cursor.request.arguments});
+        cursor.origin = origins.size();
+    }
+    sqlite3_result_int64(context, row_number_of(cursor.origin, cursor.rows->place()));
+    return SQLITE_OK;
+}
+
 int column(sqlite3_vtab_cursor* base, sqlite3_context* context, int place) {
-    const auto& cursor = cursor_of(base);
-    const auto& table = table_of(base);
+    auto& cursor = cursor_of(base);
+    auto& table = table_of(base);
     if (place == table.dump_column()) {
         give(context, table.asked.sources[cursor.source].file);
         return SQLITE_OK;
+    }
+    if (place == table.value_column()) {
+        return give_row(cursor, table, context);
     }
     if (place >= table.first_argument()) {
         give(context, query::cell_text(cursor.request.arguments[static_cast<std::size_t>(
@@ -443,6 +497,123 @@ void call(sqlite3_context* context, int count, sqlite3_value** values) {
     } else if (const auto* text = std::get_if<std::string>(&value->cell)) {
         give(context, *text);
     }
+}
+
+/// A function of a row's term: NAME(value, ...).
+struct RowCall {
+    const RowFunction* of = nullptr;
+    Asked* asked = nullptr;
+};
+
+Value value_of(sqlite3_value* value) {
+    switch (sqlite3_value_type(value)) {
+        case SQLITE_INTEGER:
+            return sqlite3_value_int64(value);
+        case SQLITE_FLOAT:
+            return sqlite3_value_double(value);
+        case SQLITE_NULL:
+            return {};
+        default:
+            return text_of(value);
+    }
+}
+
+void give(sqlite3_context* context, const Value& value) {
+    if (const auto* whole = std::get_if<std::int64_t>(&value)) {
+        sqlite3_result_int64(context, *whole);
+    } else if (const auto* number = std::get_if<double>(&value)) {
+        sqlite3_result_double(context, *number);
+    } else if (const auto* text = std::get_if<std::string>(&value)) {
+        give(context, *text);
+    }
+}
+
+/// Where an origin's terms are read.
+Result<OpenedOrigin*> opened_origin(Asked& asked, std::size_t origin) {
+    constexpr std::size_t kMostOpened = 4;
+    auto& opened = asked.opened;
+    const auto known = std::ranges::find(opened, origin, &OpenedOrigin::origin);
+    if (known != opened.end() && known == opened.begin()) {
+        return &opened.front();
+    }
+    OpenedOrigin first{.origin = origin, .rows = {}, .tools = {}};
+    if (known != opened.end()) {
+        first = std::move(*known);
+        opened.erase(known);
+    } else {
+        const Origin& of = asked.origins[origin - 1];
+        ASSIGN_OR_RETURN(first.rows, of.table->open(asked.sources[of.source],
+                                                    {.arguments = of.arguments, .filters = {}}));
+        if (opened.size() == kMostOpened) {
+            opened.pop_back();
+        }
+    }
+    opened.push_front(std::move(first));
+    return &opened.front();
+}
+
+void call_of_row(sqlite3_context* context, int count, sqlite3_value** values) {
+    const auto& [function, asked] = *static_cast<const RowCall*>(sqlite3_user_data(context));
+    const auto given = static_cast<std::size_t>(count);
+    if (given < 1 + function->least || given > 1 + function->most) {
+        return fail_call(context, *asked,
+                         {ErrorCode::kUsage,
+                          fmt::format("{}(value{}{}), such as {}(m.value) of messages('name') m",
+                                      function->name, function->arguments.empty() ? "" : ", ",
+                                      function->arguments, function->name)});
+    }
+    std::vector<Value> arguments;
+    for (std::size_t at = 1; at < given; ++at) {
+        arguments.push_back(value_of(values[at]));
+        if (std::holds_alternative<std::monostate>(arguments.back())) {
+            return;
+        }
+    }
+    // Of an outer join that has found no row.
+    if (sqlite3_value_type(values[0]) == SQLITE_NULL) {
+        return;
+    }
+    const auto number =
+        sqlite3_value_type(values[0]) == SQLITE_INTEGER ? sqlite3_value_int64(values[0]) : 0;
+    const auto origin = number > 0 ? static_cast<std::size_t>(number >> kPlaceBits) : 0;
+    if (origin == 0 || origin > asked->origins.size()) {
+        return fail_call(context, *asked,
+                         {ErrorCode::kUsage,
+                          fmt::format("{} is called with the column value of messages or ets_rows, "
+                                      "not with another value",
+                                      function->name)});
+    }
+    auto opened = opened_origin(*asked, origin);
+    if (!opened) {
+        return fail_call(context, *asked, std::move(opened.error()));
+    }
+    const auto place = static_cast<std::uint64_t>(number) % kPlaces;
+    const auto term = (*opened)->rows->term_at(place);
+    if (!term && term.error().code == ErrorCode::kNotFound) {
+        leave_out(*asked, term.error().message);
+        return;
+    }
+    if (!term) {
+        return fail_call(context, *asked, term.error());
+    }
+    auto& tools = (*opened)->tools;
+    if (!tools || !tools->fit(*term)) {
+        tools = std::make_unique<TermTools>(*term);
+    } else if (place != (*opened)->place) {
+        tools->forget();
+    }
+    (*opened)->place = place;
+    const Source& source = asked->sources[asked->origins[origin - 1].source];
+    auto answer = function->call(source, *tools, term->word, arguments);
+    if (!answer) {
+        return fail_call(context, *asked, std::move(answer.error()));
+    }
+    if (answer->no_part.empty()) {
+        asked->found_terms = true;
+    } else if (asked->no_part.empty()) {
+        asked->no_part = std::move(answer->no_part);
+    }
+    give(context, answer->value);
 }
 
 /// Lets a statement read tables of dumps and call functions.
@@ -552,6 +723,13 @@ class Asking final : public Question {
                                        SQLITE_UTF8, &functions_.back(), call, nullptr, nullptr,
                                        nullptr);
         }
+        row_calls_.reserve(row_functions().size());
+        for (const RowFunction& function : row_functions()) {
+            row_calls_.push_back({&function, &asked_});
+            sqlite3_create_function_v2(database, std::string(function.name).c_str(), -1,
+                                       SQLITE_UTF8, &row_calls_.back(), call_of_row, nullptr,
+                                       nullptr, nullptr);
+        }
         sqlite3_db_config(database, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
         constexpr int kMostStatementBytes = 1 << 20;
         constexpr int kMostTextBytes = 1 << 28;
@@ -654,6 +832,7 @@ class Asking final : public Question {
     Asked asked_;
     std::vector<Module> modules_;
     std::vector<Function> functions_;
+    std::vector<RowCall> row_calls_;
     std::vector<std::string> columns_;
     Database database_;
     Statement statement_;

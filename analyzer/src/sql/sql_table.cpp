@@ -24,12 +24,14 @@
 #include "sql/sql_terms.h"
 
 #include <libdump/base/return_if_error.h>
+#include <libdump/model/node_scheme.h>
 #include <libdump/model/owner_id.h>
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <utility>
 
 namespace beamdump::sql {
@@ -90,7 +92,13 @@ Result<std::unique_ptr<Rows>> open_processes(const Source& source, const Request
     query.limit = request.limit;
     query.sort.by = query::ProcessSort::kPid;
     const auto columns = query::process_filter_columns();
-    for (const std::string& text : request.filters) {
+    for (std::string text : request.filters) {
+        // A name is found without a look at all processes.
+        if (const auto named = query::split_filter(text); named.column == "registered_name") {
+            if (const auto row = source.dump->find_process(named.value)) {
+                text = fmt::format("pid={}", pid_text(row->owner_id()));
+            }
+        }
         const auto split = query::split_filter(text);
         // Others are left to the statement.
         if (query::column_place(columns, split.column) != columns.size() &&
@@ -124,32 +132,70 @@ constexpr std::array kMessageColumns = {
 
 class MessageRows final : public Rows {
   public:
-    explicit MessageRows(std::unique_ptr<query::MessageListing> listing)
-        : listing_(std::move(listing)) {}
+    MessageRows(Dump& dump, std::unique_ptr<query::OpenedProcess> process, std::uint64_t limit)
+        : process_(std::move(process)),
+          printer_(dump, *process_),
+          walker_(dump.reader(), process_->run),
+          limit_(limit) {}
 
     Result<bool> next(Row& row) override {
-        ASSIGN_OR_RETURN(const auto message, listing_->next());
-        if (message) {
-            row = {cell(message->index), cell(message->queue), cell(message->term.text),
-                   cell(message->term.cut)};
+        entry_ = nullptr;
+        process_->context().set_message(nullptr);
+        if (limit_ != 0 && given_ == limit_) {
+            return false;
         }
-        return message.has_value();
+        do {
+            ASSIGN_OR_RETURN(entry_, walker_.next());
+        } while (entry_ != nullptr && !is_message(*entry_));
+        if (entry_ == nullptr) {
+            return false;
+        }
+        ++given_;
+        ASSIGN_OR_RETURN(const auto text, printer_.text(*entry_, kTermBytes));
+        row = {cell(walker_.index()), cell(query::queue_text(entry_->queue())), cell(text.text),
+               cell(text.cut)};
+        return true;
+    }
+    [[nodiscard]] std::uint64_t place() const override { return walker_.index(); }
+    Result<TermAtHand> term_at(std::uint64_t place) override {
+        process_->context().set_message(nullptr);
+        if (entry_ == nullptr || place < walker_.index() || place - walker_.index() > kNear) {
+            walker_.seek(place);
+            ASSIGN_OR_RETURN(entry_, walker_.next());
+        }
+        while (entry_ != nullptr && walker_.index() < place) {
+            ASSIGN_OR_RETURN(entry_, walker_.next());
+        }
+        if (entry_ == nullptr || walker_.index() != place || !is_message(*entry_)) {
+            return fail(ErrorCode::kNotFound,
+                        fmt::format("{} has no message {}", process_->line.pid, place));
+        }
+        if (entry_->kind() == records::MESSAGE_KIND_EXTERNAL) {
+            return fail(ErrorCode::kNotFound,
+                        fmt::format("message {} of {} is from another node and not decoded yet: "
+                                    "its text alone is known",
+                                    place, process_->line.pid));
+        }
+        process_->context().set_message(entry_);
+        return TermAtHand{&process_->context(), process_->scheme, entry_->term_word()};
     }
 
   private:
-    std::unique_ptr<query::MessageListing> listing_;
+    /// Messages that are passed over rather than found by their record.
+    static constexpr std::uint64_t kNear = 1000;
+
+    std::unique_ptr<query::OpenedProcess> process_;
+    query::MessagePrinter printer_;
+    MessageWalker walker_;
+    const records::Message* entry_ = nullptr;  ///< of the last row; the walker's
+    std::uint64_t limit_;
+    std::uint64_t given_ = 0;
 };
 
 Result<std::unique_ptr<Rows>> open_messages(const Source& source, const Request& request) {
-    query::MessagesOptions options;
-    options.limit = request.limit;
-    options.histogram = false;
-    options.term_bytes = kTermBytes;
-    options.sensitive = source.sensitive;
-    ASSIGN_OR_RETURN(auto listing, query::MessageListing::open(*source.dump, source.file,
-                                                               text_of(request), options));
-    RETURN_IF_ERROR(check_shown(listing->withheld(), listing->line()));
-    return std::make_unique<MessageRows>(std::move(listing));
+    ASSIGN_OR_RETURN(auto process, query::open_process(*source.dump, text_of(request)));
+    RETURN_IF_ERROR(check_shown(terms_withheld(process->run, source.sensitive), process->line));
+    return std::make_unique<MessageRows>(*source.dump, std::move(process), request.limit);
 }
 
 constexpr std::array kFrameColumns = {
@@ -208,6 +254,8 @@ Result<std::unique_ptr<Rows>> open_dictionary(const Source& source, const Reques
     return std::make_unique<HeldRows>(std::move(rows));
 }
 
+constexpr std::uint64_t kBoxedTag = 2;  // erl_term.h
+
 constexpr std::array kEtsRowColumns = {
     Column{.name = "words",
            .kind = ColumnKind::kCount,
@@ -216,11 +264,78 @@ constexpr std::array kEtsRowColumns = {
     Column{.name = "term", .sentence = "The first 4,096 bytes of its text"},
     Column{.name = "cut", .kind = ColumnKind::kFlag, .sentence = "Whether the text goes on"}};
 
+/// Rows of a table at any place, some of them held.
+class EtsRowTerms {
+  public:
+    EtsRowTerms(Dump& dump, std::uint64_t table, const TagScheme& scheme)
+        : dump_(dump), table_(table), scheme_(scheme) {}
+
+    Result<TermAtHand> at(std::uint64_t place) {
+        if (!held_.has(place)) {
+            RETURN_IF_ERROR(hold(place));
+        }
+        if (!held_.has(place)) {
+            return fail(ErrorCode::kNotFound, "the row is not in the dump");
+        }
+        return TermAtHand{held_.record->context.get(), scheme_, held_.tuples[place - held_.first]};
+    }
+
+  private:
+    /// Rows of one record from `first` on.
+    struct Held {
+        std::unique_ptr<query::EtsRowRecord> record;
+        std::uint64_t offset = 0;
+        std::uint64_t first = 0;
+        std::vector<std::uint64_t> tuples;
+
+        [[nodiscard]] bool has(std::uint64_t place) const {
+            return place >= first && place - first < tuples.size();
+        }
+    };
+
+    Result<void> hold(std::uint64_t place) {
+        constexpr std::uint64_t kMostHeld = 4096;
+        held_.tuples.clear();
+        held_.first = place;
+        for (const auto offset : dump_.trailer().ets_rows_offset()) {
+            ASSIGN_OR_RETURN(const auto rows, dump_.reader().message_at<records::EtsRows>(
+                                                  offset, format::RecordKind::kEtsRows));
+            if (!rows.has_table_index() || rows.table_index() != table_) {
+                continue;
+            }
+            if (place >= rows.rows()) {
+                place -= rows.rows();
+                continue;
+            }
+            if (!held_.record || held_.offset != offset) {
+                ASSIGN_OR_RETURN(held_.record, query::open_ets_rows(dump_, offset));
+                held_.offset = offset;
+            }
+            std::vector<std::uint64_t> places(std::min(
+                {query::rows_at_hand(*held_.record, place), rows.rows() - place, kMostHeld}));
+            std::iota(places.begin(), places.end(), place);
+            ASSIGN_OR_RETURN([[maybe_unused]] const bool whole,
+                             query::visit_ets_rows_at(
+                                 dump_, *held_.record, places, [this](query::EtsRowPlace row) {
+                                     held_.tuples.push_back(row.address | kBoxedTag);
+                                     return true;
+                                 }));
+            return {};
+        }
+        return {};
+    }
+
+    Dump& dump_;
+    std::uint64_t table_;
+    TagScheme scheme_;
+    Held held_;
+};
+
 /// Rows of a table, some at a time.
 class EtsRows final : public Rows {
   public:
-    explicit EtsRows(std::unique_ptr<query::EtsRowListing> listing)
-        : listing_(std::move(listing)) {}
+    EtsRows(Dump& dump, std::unique_ptr<query::EtsRowListing> listing, const TagScheme& scheme)
+        : listing_(std::move(listing)), terms_(dump, listing_->table().index, scheme) {}
 
     Result<bool> next(Row& row) override {
         while (given_ == rows_.size()) {
@@ -236,7 +351,17 @@ class EtsRows final : public Rows {
             }
         }
         row = std::move(rows_[given_++]);
+        ++count_;
         return true;
+    }
+    [[nodiscard]] std::uint64_t place() const override { return count_ - 1; }
+    Result<TermAtHand> term_at(std::uint64_t place) override {
+        if (listing_->table().compressed.value_or(true)) {
+            return fail(ErrorCode::kNotFound,
+                        fmt::format("rows of {} are compressed: their keys alone are terms",
+                                    listing_->table().name.value_or("a table")));
+        }
+        return terms_.at(place);
     }
     [[nodiscard]] std::string missing() const override {
         return listing_->counts().is_whole()
@@ -247,8 +372,10 @@ class EtsRows final : public Rows {
 
   private:
     std::unique_ptr<query::EtsRowListing> listing_;
+    EtsRowTerms terms_;
     std::vector<Row> rows_;
     std::size_t given_ = 0;
+    std::uint64_t count_ = 0;  ///< of all rows so far
 };
 
 Result<std::unique_ptr<Rows>> open_ets_rows(const Source& source, const Request& request) {
@@ -258,7 +385,8 @@ Result<std::unique_ptr<Rows>> open_ets_rows(const Source& source, const Request&
     options.keys = true;
     ASSIGN_OR_RETURN(auto listing,
                      query::EtsRowListing::open(*source.dump, text_of(request), options));
-    return std::make_unique<EtsRows>(std::move(listing));
+    ASSIGN_OR_RETURN(const auto scheme, node_scheme(*source.dump));
+    return std::make_unique<EtsRows>(*source.dump, std::move(listing), scheme);
 }
 
 constexpr std::string_view kByQueue = "queue";
@@ -310,7 +438,8 @@ std::span<const Table> tables() {
               open_list<carrier_list, kCarrierSort>},
         Table{"dictionary", "An entry of a process's dictionary", kDictionaryColumns, kOfProcess,
               true, open_dictionary},
-        Table{"ets_rows", "A row of an ETS table", kEtsRowColumns, kOfTable, true, open_ets_rows},
+        Table{"ets_rows", "A row of an ETS table", kEtsRowColumns, kOfTable, true, open_ets_rows,
+              true},
         Table{"ets_tables",
               "An ETS table",
               query::ets_columns(),
@@ -334,7 +463,7 @@ std::span<const Table> tables() {
         Table{"holders", "What refers to a binary (its address), pid, port or reference",
               holder_columns(), kOfTarget, true, open_holders},
         Table{"messages", "A message of a process", kMessageColumns, kOfProcess, true,
-              open_messages},
+              open_messages, true},
         Table{"modules",
               "A loaded instance of a module",
               query::module_columns(),

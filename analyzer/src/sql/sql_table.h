@@ -5,6 +5,8 @@
 #include <libdump/base/budget.h>
 #include <libdump/base/error.h>
 #include <libdump/model/dump.h>
+#include <libdump/term/term_context.h>
+#include <libdump/term/term_scheme.h>
 
 #include <cstdint>
 #include <functional>
@@ -39,6 +41,13 @@ struct Request {
     std::uint64_t limit = 0;  ///< rows; 0: all
 };
 
+/// The term of a row, and what it is read through.
+struct TermAtHand {
+    TermContext* context = nullptr;  // non-owning
+    TagScheme scheme;
+    std::uint64_t word = 0;
+};
+
 /// Rows one after the other.
 class Rows {
   public:
@@ -51,6 +60,13 @@ class Rows {
     virtual Result<bool> next(query::Row& row) = 0;
     /// After the last row: why others are missing, if they are.
     [[nodiscard]] virtual std::string missing() const { return {}; }
+    /// Where the row is that next() gave last.
+    [[nodiscard]] virtual std::uint64_t place() const { return 0; }
+    /// The term of the row at a place, until the next call of any of these: of the last row without
+    /// another look, of others near it with little. kNotFound: it cannot be looked into.
+    virtual Result<TermAtHand> term_at(std::uint64_t /*place*/) {
+        return fail(ErrorCode::kNotFound, "rows of this table are no terms");
+    }
 };
 
 /// A table of a dump: things of one kind, or what belongs to one thing.
@@ -62,6 +78,7 @@ struct Table {
     bool reads_terms = false;                     ///< of a crash dump: heaps are converted
     /// kNotFound: the dump has none, or not of the thing that is named.
     Result<std::unique_ptr<Rows>> (*open)(const Source& source, const Request& request) = nullptr;
+    bool has_terms = false;  ///< each row is a term: Rows::term_at()
 };
 
 /// All tables, in the order of their names.

@@ -72,6 +72,42 @@ class Sql(unittest.TestCase):
         self.assertEqual(sorted(rows), sorted((tag, int(count), int(oldest))
                                               for tag, count, oldest in self.told["messages"]))
 
+    def test_terms_of_messages_and_rows(self):
+        rows = self.rows("""
+            SELECT tag(value) AS tag, count(*) AS n, min(element(value, 2))
+            FROM messages('asked_mailbox') GROUP BY tag(value)""")
+        self.assertEqual(sorted(rows), sorted((tag, int(count), int(oldest))
+                                              for tag, count, oldest in self.told["messages"]))
+        rows = self.rows("""
+            SELECT text(value, 'element 1'), flat_words(value) FROM ets_rows('asked_rows')
+            ORDER BY flat_words(value) DESC, key LIMIT 10""")
+        self.assertEqual(rows, [(f'<<"{key}">>', int(words))
+                                for words, key in self.told["largest"]])
+        rows = self.rows("""
+            SELECT count(*), sum(part(value, 'element 2[1]')) FROM ets_rows('asked_rows')
+            WHERE matches(value, '{_, [_ | _]}')""")
+        # Row N has a list of N rem 101 times N.
+        numbers = [n for n in range(1, 5001) if n % 101]
+        self.assertEqual(rows, [(len(numbers), sum(numbers))])
+
+    def test_bytes_read(self):
+        """Beyond what opening the dump reads, a question reads what it asks for."""
+        def read(statement):
+            return tools.bytes_read(tools.expect(tools.analyze("sql", self.dump, statement, "--stats"), 0))
+
+        opened = read("SELECT 1")
+        whole = read("SELECT sum(words) FROM ets_rows('asked_rows')") - opened
+        first = read("SELECT key FROM ets_rows('asked_rows') LIMIT 10") - opened
+        self.assertLess(first, whole * 4 / 5)
+        by_pid = read("SELECT p.memory FROM processes p WHERE p.pid = (SELECT owner FROM ets_tables "
+                      "WHERE name = 'asked_rows')") - opened
+        by_name = read("SELECT memory FROM processes WHERE registered_name = 'asked_mailbox'") - opened
+        every = read("SELECT count(*) FROM processes p, dictionary(p.pid)") - opened
+        print(f"opening reads {opened} of {tools.file_bytes(self.dump)} bytes, ten rows of a table {first} of {whole}, "
+              f"a process by name {by_name}, all dictionaries {every}", flush=True)
+        self.assertLess(by_name, every / 10)
+        self.assertLess(by_pid, every / 2)
+
     def test_entries_of_dictionaries(self):
         rows = self.rows("""
             SELECT p.pid, d.value FROM processes p, dictionary(p.pid) d WHERE d.key = 'asked_key'""")

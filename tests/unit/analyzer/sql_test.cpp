@@ -3,6 +3,7 @@
 #include "sample_profile.h"
 #include "sample_tables.h"
 #include "sql/sql_question.h"
+#include "sql/sql_row_terms.h"
 #include "sql/sql_table.h"
 #include "sql/sql_terms.h"
 
@@ -38,6 +39,7 @@ TEST(SqlCompletions, AreNamesOfTheTablesThatAStatementNames) {
                 ElementsAre("registered_name"));
     EXPECT_THAT(cli::completions("sel", "sel"), ElementsAre("SELECT"));
     EXPECT_THAT(cli::completions("SELECT term_w", "term_w"), ElementsAre("term_words"));
+    EXPECT_THAT(cli::completions("SELECT map_", "map_"), ElementsAre("map_get"));
 }
 
 class SqlTest : public ::testing::Test {
@@ -149,6 +151,57 @@ TEST_F(SqlTest, TermsAreFoundByTheirPaths) {
                    "registered_name = 'alpha'"),
               "pid\n<0.1.0>\n");
     EXPECT_EQ(rows("SELECT term(NULL, 'state') IS NULL AS n"), "n\n1\n");
+}
+
+TEST_F(SqlTest, FunctionsLookIntoTheTermOfARow) {
+    EXPECT_EQ(rows("SELECT number, kind(value) AS k, text(value) AS t, part(value, 'item 2') AS p, "
+                   "typeof(part(value, '[2]')) AS y, words(value) AS w, flat_words(value) AS f, "
+                   "matches(value, '[1, _]') AS m, tag(value) AS g FROM messages('alpha')"),
+              "number,k,t,p,y,w,f,m,g\n0,integer,7,,null,0,0,0,\n"
+              "1,list,\"[1,2]\",2,integer,4,4,1,\n");
+    // Also of another row at the same time, and in each clause but those of kept rows.
+    EXPECT_EQ(rows("SELECT kind(a.value) || ' ' || kind(b.value) AS k FROM messages('alpha') a, "
+                   "messages('alpha') b WHERE kind(a.value) <> kind(b.value) "
+                   "ORDER BY kind(b.value)"),
+              "k\nlist integer\ninteger list\n");
+    EXPECT_EQ(rows("SELECT kind(value) AS k, count(*) AS n FROM messages('alpha') "
+                   "GROUP BY kind(value) ORDER BY 1"),
+              "k,n\ninteger,1\nlist,1\n");
+    EXPECT_EQ(rows("SELECT kind(m.value) AS k FROM (SELECT 1) LEFT JOIN messages('alpha') m "
+                   "ON m.number > 5"),
+              "k\n\n");
+}
+
+TEST_F(SqlTest, FunctionsLookIntoRowsThatHavePassed) {
+    EXPECT_EQ(rows("SELECT kind(v) AS k FROM (SELECT value AS v FROM messages('alpha') "
+                   "ORDER BY number DESC LIMIT 5)"),
+              "k\nlist\ninteger\n");
+    EXPECT_EQ(rows("SELECT kind(max(value)) AS k, kind(min(value)) AS l FROM messages('alpha')"),
+              "k,l\nlist,integer\n");
+    EXPECT_EQ(rows("WITH m AS MATERIALIZED (SELECT value AS v FROM messages('alpha')) "
+                   "SELECT text(v) AS t FROM m ORDER BY kind(v) DESC"),
+              "t\n\"[1,2]\"\n7\n");
+    EXPECT_EQ(rows("SELECT kind(value) AS k, text(max(value)) AS t FROM processes p, "
+                   "messages(p.pid) WHERE p.registered_name = 'alpha' GROUP BY queue, "
+                   "kind(value) ORDER BY 1"),
+              "k,t\ninteger,7\nlist,\"[1,2]\"\n");
+    for (const std::string& statement :
+         std::vector<std::string>{"SELECT kind(1)", "SELECT kind('alpha')", "SELECT kind(-1)",
+                                  "SELECT kind(pid) FROM processes",
+                                  "SELECT kind(9223372036854775807) FROM messages('alpha')"}) {
+        const Ran ran = ask(statement);
+        EXPECT_EQ(ran.status, 2) << statement << ran.out;
+        EXPECT_THAT(ran.err, HasSubstr("is called with the column value")) << statement;
+    }
+    // A number that no row has.
+    EXPECT_THAT(ask("SELECT kind(value + 7) FROM messages('alpha')").err,
+                HasSubstr("has no message 7"));
+    EXPECT_THAT(ask("SELECT kind() FROM messages('alpha')").err, HasSubstr("kind(value, [path])"));
+    EXPECT_THAT(ask("SELECT element(value, 0) FROM messages('alpha')").err, HasSubstr("from 1 on"));
+    EXPECT_THAT(ask("SELECT map_get(value, 1.5) FROM messages('alpha')").err, HasSubstr("KEY"));
+    // A path that leads nowhere in all rows is told.
+    EXPECT_THAT(ask("SELECT part(value, 'key x') FROM messages('alpha')").err,
+                HasSubstr("has no part"));
 }
 
 TEST_F(SqlTest, HoldersAreToldWithWhatWasNotLookedAt) {
@@ -303,6 +356,10 @@ TEST_F(SqlTest, EveryTableIsNamedAndAnswers) {
             fmt::format("SELECT {}('x', 'state')", function.name), {.memory = 1 << 30});
         ASSERT_TRUE(question) << function.name;
         EXPECT_TRUE((*question)->reads_terms());
+    }
+    EXPECT_TRUE(std::ranges::is_sorted(sql::row_functions(), {}, &sql::RowFunction::name));
+    for (const auto& function : sql::row_functions()) {
+        EXPECT_THAT(help, HasSubstr(fmt::format("{}(value", function.name)));
     }
 }
 

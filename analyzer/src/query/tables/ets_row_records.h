@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <vector>
 
 namespace beamdump::query {
 
@@ -18,10 +19,30 @@ struct EtsRowPlace {
     std::uint64_t words = 0;
 };
 
+/// The words of rows, first those of the pack at hand: rows are in the order of their table, so
+/// that each pack spans the addresses of many, and else all are read to find one row.
+class EtsRowContext final : public ProcessContext {
+  public:
+    using ProcessContext::ProcessContext;
+
+    /// Rows whose terms are read from now on; null: none.
+    void take_up(std::shared_ptr<const records::PackedRegions> pack);
+
+    Result<std::size_t> words(std::uint64_t address, std::span<std::uint64_t> into) override;
+    std::uint64_t words_begin(std::uint64_t address) override;
+
+  private:
+    /// The row that has the address, with all of its words; null: none at hand does.
+    [[nodiscard]] const records::PackedRegion* row_with(std::uint64_t address) const;
+
+    std::shared_ptr<const records::PackedRegions> pack_;
+    std::vector<int> by_address_;
+};
+
 /// One record of rows, and what their terms are read through.
 struct EtsRowRecord {
     ProcessRun run;
-    std::unique_ptr<ProcessContext> context;
+    std::unique_ptr<EtsRowContext> context;
 };
 
 /// The record of rows at an offset. Non-owning: the dump must outlive it.
@@ -31,6 +52,9 @@ Result<std::unique_ptr<EtsRowRecord>> open_ets_rows(Dump& dump, std::uint64_t of
 /// needed all.
 Result<bool> visit_ets_rows(Dump& dump, const EtsRowRecord& record,
                             const std::function<bool(EtsRowPlace place)>& visit);
+
+/// How many rows from `row` on are at hand together: those of one pack, or all that are in no pack.
+std::uint64_t rows_at_hand(const EtsRowRecord& record, std::uint64_t row);
 
 /// Tells the rows at these places in a record, which ascend, as visit_ets_rows() does. Packs
 /// without any of them are not read.

@@ -1,0 +1,258 @@
+#include "program.h"
+#include "sample_tables.h"
+#include "sql/sql_question.h"
+#include "sql/sql_row_terms.h"
+#include "sql/sql_table.h"
+#include "sql/sql_terms.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstddef>
+#include <filesystem>
+#include <random>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace beamdump::test {
+namespace {
+
+constexpr int kHostileStatements = 10'000;
+
+/// Makes statements that nobody should ask, the same ones in each run.
+class HostileStatements {
+  public:
+    explicit HostileStatements(std::string file) : file_(std::move(file)) {}
+
+    std::string next() {
+        switch (below(6)) {
+            case 0:
+                return other();
+            case 1:
+                return broken(select(0));
+            case 2:
+                return noise();
+            default:
+                return select(0);
+        }
+    }
+
+  private:
+    std::size_t below(std::size_t count) {
+        return std::uniform_int_distribution<std::size_t>(0, count - 1)(chance_);
+    }
+    template <std::size_t count>
+    std::string any_of(const std::array<std::string_view, count>& of) {
+        return std::string(of[below(count)]);
+    }
+
+    /// Statements that would write, or reach elsewhere.
+    std::string other() {
+        switch (below(12)) {
+            case 0:
+                return fmt::format("ATTACH '{}' AS x", file_);
+            case 1:
+                return fmt::format("VACUUM INTO '{}'", file_);
+            case 2:
+                return fmt::format("SELECT load_extension('{}')", file_);
+            case 3:
+                return fmt::format("SELECT writefile('{}', 'x'), readfile('/etc/passwd')", file_);
+            case 4:
+                return fmt::format("PRAGMA temp_store_directory = '{}'", file_);
+            case 5:
+                return "PRAGMA writable_schema = 1; DELETE FROM sqlite_master";
+            case 6:
+                return "CREATE TABLE t AS " + select(1);
+            case 7:
+                return "INSERT INTO processes " + select(1);
+            case 8:
+                return "CREATE TRIGGER t AFTER INSERT ON processes BEGIN SELECT 1; END";
+            case 9:
+                return "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT " +
+                       value(1) + " FROM c";
+            case 10:
+                return "SELECT * FROM sqlite_master, pragma_database_list, sqlite_dbpage";
+            default:
+                return "CREATE VIRTUAL TABLE z USING fts5(x, content='" + file_ + "')";
+        }
+    }
+
+    std::string select(int depth) {
+        std::string text = fmt::format("SELECT {}{} FROM {}", below(5) == 0 ? "DISTINCT " : "",
+                                       value(depth), table(depth));
+        if (below(3) == 0) {
+            text += fmt::format("{} {}", any_of<4>({",", " JOIN", " LEFT JOIN", " NATURAL JOIN"}),
+                                table(depth));
+        }
+        if (below(2) == 0) {
+            text += fmt::format(
+                " WHERE {} {} {}", value(depth),
+                any_of<9>({"=", "<", ">=", "LIKE", "GLOB", "IS NOT", "IN", "REGEXP", "MATCH"}),
+                value(depth));
+        }
+        if (below(3) == 0) {
+            text += " GROUP BY " + value(depth);
+        }
+        if (below(3) == 0) {
+            text += " ORDER BY " + value(depth);
+        }
+        if (below(3) == 0) {
+            text += " LIMIT " + any_of<5>({"1", "-1", "9223372036854775807", "'x'", "1e300"});
+        }
+        if (below(8) == 0 && depth < 2) {
+            text += any_of<3>({" UNION ALL ", " EXCEPT ", " INTERSECT "}) + select(depth + 1);
+        }
+        return text;
+    }
+
+    std::string table(int depth) {
+        if (depth < 2 && below(8) == 0) {
+            return "(" + select(depth + 1) + ")";
+        }
+        const auto& table = sql::tables()[below(sql::tables().size())];
+        std::string text(table.name);
+        if (table.arguments.empty() ? below(20) == 0 : below(20) != 0) {
+            std::string arguments = value(depth + 1);
+            for (std::size_t more = below(3); more > 0; --more) {
+                arguments += ", " + value(depth + 1);
+            }
+            text += "(" + arguments + ")";
+        }
+        return text;
+    }
+
+    std::string column() {
+        const auto& table = sql::tables()[below(sql::tables().size())];
+        return std::string(table.columns[below(table.columns.size())].name);
+    }
+
+    std::string value(int depth) {
+        if (depth > 3) {
+            return literal();
+        }
+        switch (below(9)) {
+            case 0:
+                return column();
+            case 1:
+                return any_of<4>({"*", "value", "dump", "rowid"});
+            case 2: {
+                const auto& function = sql::term_functions()[below(sql::term_functions().size())];
+                return fmt::format("{}({}, {}, {})", function.name, value(depth + 1), literal(),
+                                   literal());
+            }
+            case 3: {
+                const auto& function = sql::row_functions()[below(sql::row_functions().size())];
+                return below(2) == 0
+                           ? fmt::format("{}(value)", function.name)
+                           : fmt::format("{}({}, {})", function.name,
+                                         below(2) == 0 ? "value" : value(depth + 1), literal());
+            }
+            case 4:
+                return fmt::format(
+                    "{}({})",
+                    any_of<10>({"zeroblob", "hex", "randomblob", "group_concat", "char", "printf",
+                                "max", "count", "unicode", "soundex"}),
+                    value(depth + 1));
+            case 5:
+                return fmt::format("({} {} {})", value(depth + 1),
+                                   any_of<6>({"+", "||", "/", "<<", "COLLATE NOCASE =", "->>"}),
+                                   value(depth + 1));
+            case 6:
+                return depth < 2 ? "(" + select(depth + 1) + ")" : literal();
+            default:
+                return literal();
+        }
+    }
+
+    std::string literal() {
+        switch (below(6)) {
+            case 0:
+                return any_of<8>({"0", "-1", "1", "9223372036854775807", "-9223372036854775808",
+                                  "1e999", "NULL", "x'00ff'"});
+            case 1:
+                return fmt::format("'{}'", std::string(below(4000), "[{(/.'"[below(6)]));
+            case 2:
+                return "'" + file_ + "'";
+            default:
+                return any_of<10>({"'alpha'", "'<0.1.0>'", "'message 1'", "'state'", "'item 1'",
+                                   "'_'", "'{_, _}'", "'sample.beamdump'", "'#{'", "'/ -> [.'"});
+        }
+    }
+
+    std::string broken(std::string text) {
+        for (std::size_t times = 1 + below(4); times > 0 && !text.empty(); --times) {
+            const auto at = below(text.size());
+            switch (below(3)) {
+                case 0:
+                    text.erase(at, 1 + below(10));
+                    break;
+                case 1:
+                    text[at] = static_cast<char>(1 + below(255));
+                    break;
+                default:
+                    text.insert(at, std::string(1 + below(200), "(),'\";"[below(6)]));
+                    break;
+            }
+        }
+        return text;
+    }
+
+    std::string noise() {
+        std::string text(below(100), ' ');
+        for (char& c : text) {
+            c = static_cast<char>(below(256));
+        }
+        return "SELECT " + text;
+    }
+
+    std::string file_;
+    std::mt19937 chance_{39};
+};
+
+TEST(SqlHostile, TenThousandStatementsTouchNoFileAndEachEnds) {
+    constexpr std::uint64_t kMostBytes = 8U << 20U;
+    constexpr std::uint64_t kMostSteps = 50'000;
+    constexpr int kMostRows = 100;
+    Program program;
+    program.put("tables.beamdump", sample_dump_with_tables());
+    const auto file = program.path("tables.beamdump");
+    const auto root = std::filesystem::path(file).parent_path();
+    auto opened = Dump::open(file);
+    ASSERT_TRUE(opened.has_value());
+    const auto entries = [&root] {
+        return std::distance(std::filesystem::directory_iterator(root),
+                             std::filesystem::directory_iterator());
+    };
+    const auto before = entries();
+    HostileStatements hostile((root / "touched").string());
+    int asked = 0;
+    int answered = 0;
+    for (int number = 0; number < kHostileStatements; ++number) {
+        const auto statement = hostile.next();
+        auto question =
+            sql::Question::prepare(statement, {.memory = kMostBytes, .steps = kMostSteps});
+        if (!question) {
+            EXPECT_NE(question.error().message, "") << statement;
+            continue;
+        }
+        ++asked;
+        int rows = 0;
+        const auto done =
+            (*question)->run({{opened->get(), "sample.beamdump", {.memory = kMostBytes}, false}},
+                             [&rows](const auto& /*row*/) { return ++rows < kMostRows; });
+        if (done) {
+            ++answered;
+        } else {
+            EXPECT_NE(done.error().message, "") << statement;
+        }
+    }
+    EXPECT_EQ(entries(), before);
+    // Not all are refused before anything is read.
+    EXPECT_GT(asked, 500);
+    EXPECT_GT(answered, 100);
+}
+
+}  // namespace
+}  // namespace beamdump::test
