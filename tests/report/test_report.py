@@ -12,7 +12,7 @@ from report_case import CONTRAST, PROGRAM, SOURCES, ReportCase
 from support import report_page
 
 SAMPLES = {"sample": 3, "later": 0, "cut": 3, "inferred": 3, "tables": 0, "node_memory": 0,
-           "crash": 0, "harmful": 0, "waiting": 0, "node": 0}
+           "crash": 0, "harmful": 0, "waiting": 0, "node": 0, "watched": 0}
 CROWD = 100_000
 MOST_BYTES = 5_000_000
 MOST_ELEMENTS = 10_000
@@ -233,7 +233,7 @@ class Report(ReportCase):
             self.assertNotRegex(report_page.element(page, part), "[<>&\u2028\u2029]")
         self.open(path)
         self.assertEqual(self.browser.run("[typeof pwned, document.images.length, "
-                                          "document.querySelectorAll('svg, iframe, b script').length,"
+                                          "document.querySelectorAll('svg:not(#blank-chart), iframe, b script').length,"
                                           "document.scripts.length]"), ["undefined", 0, 0, 4])
         shown = "\n".join(self.column(2))
         for word in made_dumps.HARMFUL:
@@ -272,6 +272,36 @@ class Report(ReportCase):
             self.assertNotRegex(script.read_text(),
                                 r"innerHTML|outerHTML|insertAdjacent|document\.write|eval\(|Function\(|"
                                 r"https?:|\.src\b", script.name)
+
+    def test_history(self):
+        self.open(self.page("watched"))
+        history = self.answer("watched")("history")
+        charts = self.all_texts("#history .charts:first-of-type .chart b")
+        told = {name for reading in history["readings"] for name in reading} - {"at_us", "limit"}
+        self.assertEqual(len(charts), len(told))
+        labels = self.browser.run("Array.from(document.querySelectorAll('#history .chart svg'), "
+                                  "(e) => e.getAttribute('aria-label'))")
+        self.assertIn("Memory against the limit: 100 MiB at first, 159 MiB at last, 100 MiB to 159 MiB", labels)
+        self.assertIn("alpha <0.1.0>: 6.0 MiB at first, 60.0 MiB at last, 6.0 MiB to 60.0 MiB", labels)
+        path = self.browser.run("document.querySelector('#history svg path').getAttribute('d')")
+        self.assertEqual((path[0], path.count("L")), ("M", len(history["readings"]) - 1))
+        self.assertEqual(self.all_texts("#history line"), [])
+        self.browser.run("""(() => {
+            const chart = document.querySelector("#history .chart svg");
+            const box = chart.getBoundingClientRect();
+            chart.dispatchEvent(new PointerEvent("pointermove", { clientX: box.left }));
+        })()""")
+        self.assertEqual(self.all_texts("#history .chart .value")[0], "22:13:20: 100 MiB")
+        for scheme in ("light", "dark"):
+            self.browser.run(f"document.documentElement.dataset.theme = '{scheme}'")
+            self.assertGreater(self.browser.run(CONTRAST % json.dumps("#history *")), 4.5, scheme)
+        self.open(self.page("sample", status=3))
+        self.assertTrue(self.browser.run("document.getElementById('history').hidden"))
+
+    def test_history_marks_the_earlier_dump(self):
+        self.open(self.page("watched-since", "sample.beamdump", "watched.beamdump"))
+        self.assertEqual(self.browser.run("document.querySelector('#history line').getAttribute('x1')"),
+                         f"{1000 * 100 / 590:.1f}")
 
     def test_changes_between_two_dumps(self):
         path = self.page("two", "sample.beamdump", "later.beamdump")

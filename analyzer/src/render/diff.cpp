@@ -2,6 +2,7 @@
 
 #include "query/diff/series.h"
 #include "query/facts/time_span.h"
+#include "render/history.h"
 #include "render/processes.h"
 #include "render/shared/json.h"
 #include "render/shared/layout.h"
@@ -47,6 +48,8 @@ class MeasureText {
 
 /// The first shapes of a mailbox that are shown, by their growth.
 constexpr std::size_t kMostParts = 3;
+/// Processes of each table of the readings between two dumps.
+constexpr std::size_t kProcessesOfHistory = 5;
 
 std::string heading(std::string_view text) {
     std::string title(text);
@@ -375,6 +378,11 @@ void diff_text(Output& output, const query::DumpsDiff& diff) {
     print_head(output, diff);
     print_process(output, diff);
     print_growth_of_node(output, diff);
+    if (diff.history) {
+        print_title(output, fmt::format("In between, by {} of beamdump-watch",
+                                        counted(diff.history->readings.size(), "reading")));
+        history_tables(output, *diff.history, kProcessesOfHistory);
+    }
     const bool of_exports = std::ranges::any_of(
         diff.dumps, [](const query::DumpFacts& facts) { return facts.export_detail.has_value(); });
     for (const query::DiffSection& section : diff.sections) {
@@ -509,6 +517,11 @@ void diff_json(Output& output, const query::DumpsDiff& diff) {
         json.member("elapsed_us", query::span_us(*diff.times_us.front(), *diff.times_us.back()));
     }
     json.member("same_run", diff.same_run);
+    if (diff.history) {
+        json.begin_object("history");
+        write_history(json, *diff.history);
+        json.end_object();
+    }
     if (diff.process.empty()) {
         json.member("node_memory", diff.memory_bytes);
     } else {

@@ -211,6 +211,10 @@ void history_text(Output& output, const History& history, std::size_t most) {
                  history.os_pid ? fmt::format(" (process {})", *history.os_pid) : std::string(),
                  counted(history.readings.size(), "reading"), clock_text(begin), clock_text(end));
     output.print("{}\n\n", history_end_text(history));
+    history_tables(output, history, most);
+}
+
+void history_tables(Output& output, const History& history, std::size_t most) {
     print_quantities(output, history);
     std::vector<std::pair<std::uint64_t, const HistoryOfProcess*>> by_heap;
     std::vector<std::pair<std::uint64_t, const HistoryOfProcess*>> by_messages;
@@ -223,7 +227,7 @@ void history_text(Output& output, const History& history, std::size_t most) {
             by_messages.emplace_back(*growth, &process);
         }
         const auto& last = process.seen.back();
-        if (last.at_us == history.scans_us.back() && last.heap) {
+        if (!history.scans_us.empty() && last.at_us == history.scans_us.back() && last.heap) {
             largest.emplace_back(*last.heap, &process);
         }
     }
@@ -246,6 +250,11 @@ void history_json(Output& output, const History& history) {
     json.member("node_ended_us", history.node_ended_us);
     json.member("watcher_ended_us", history.watcher_ended_us);
     json.member("oom_kills_at_end", history.oom_kills_at_end);
+    write_history(json, history);
+    json.finish();
+}
+
+void write_history(JsonWriter& json, const History& history) {
     write_objects(json, "readings", history.readings, [&](const HistoryReading& reading) {
         write_fields(json, query::history_fields(), reading);
     });
@@ -259,7 +268,6 @@ void history_json(Output& output, const History& history) {
             write_fields(json, query::history_process_fields(), seen);
         });
     });
-    json.finish();
 }
 
 void history_lines(Output& output, const History& history) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "query/activity/history.h"
+#include "render/shared/json.h"
 #include "render/shared/output.h"
 
 #include <cstdint>
@@ -19,6 +20,11 @@ std::string sparkline(
 
 /// How the history ended, in sentences.
 std::string history_end_text(const query::History& history);
+
+/// Tables of the quantities and of the processes that grew, `most` of each.
+void history_tables(Output& output, const query::History& history, std::size_t most);
+/// The members "readings" and "processes" of an object.
+void write_history(JsonWriter& json, const query::History& history);
 
 /// `most`: processes of a table at most.
 void history_text(Output& output, const query::History& history, std::size_t most);

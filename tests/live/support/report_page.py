@@ -92,7 +92,7 @@ def compare(test, data, lines, answer):
                         ("atoms", ["atoms", "--limit", "1000"]),
                         ("waits", ["waits", "--limit", "1000"]),
                         ("binaries", ["binaries", "--limit", "1000"]),
-                        ("leaks", ["binaries", "--leaks", "--limit", "1000"])):
+                        ("history", ["history"]), ("leaks", ["binaries", "--leaks", "--limit", "1000"])):
         shown, told = data.answers.get(name), answer(*words, may_fail=True)
         if name == "timers" and told:
             told.pop("counts", None)  # by kind, which the page does not show

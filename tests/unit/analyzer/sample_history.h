@@ -52,6 +52,16 @@ inline records::History sample_history() {
     return history;
 }
 
+/// The history in a dump that a rule took, a reading a record.
+inline void add_history(DumpBuilder& builder) {
+    const auto history = sample_history();
+    for (const auto& reading : history.reading()) {
+        records::History page;
+        *page.add_reading() = reading;
+        builder.trailer().add_history_offset(builder.append(format::RecordKind::kHistory, page));
+    }
+}
+
 /// A recording of beamdump-watch, a frame for each reading. `end`: what History says of it.
 inline std::vector<std::byte> sample_recording(const records::History& end = {}) {
     DumpBuilder builder({.threads = 1, .frame_bytes = 4096});

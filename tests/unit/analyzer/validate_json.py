@@ -83,7 +83,7 @@ TRUNCATED_ANSWERS = ("summary", "processes", "tree", "waits", "hang", "ets", "po
                      "atoms", "memory")
 
 DUMPS = ("sample", "later", "cut", "inferred", "crash", "truncated", "tables", "node_memory",
-         "recording", "crashed", "emulator")
+         "recording", "watched", "crashed", "emulator")
 ANSWERS = [
     (0, ["summary", "sample"]),
     (3, ["summary", "sample", "--findings", "full"]),
@@ -128,6 +128,7 @@ ANSWERS = [
     (0, ["diff", "sample", "later"]),
     (0, ["diff", "sample", "later", "later"]),
     (0, ["diff", "tables", "tables"]),
+    (0, ["diff", "sample", "watched"]),
     (0, ["diff", "node_memory", "sample"]),
     (0, ["diff", "sample", "crash", "--terms"]),
     (0, ["diff", "sample", "later", "--heap", "alpha"]),

@@ -1,5 +1,5 @@
 // Writes the sample dumps into a directory: sample, later, cut, inferred, tables, node_memory,
-// recording, crashed, emulator.
+// recording, watched, crashed, emulator.
 #include "sample_crash.h"
 #include "sample_emulator.h"
 #include "sample_history.h"
@@ -39,6 +39,10 @@ int main(int count, char** arguments) {
     end.set_oom_kills_at_end(3);
     write(directory / "recording.beamdump", beamdump::test::sample_recording(end));
     write(directory / "later.beamdump", beamdump::test::later_sample_dump());
+    beamdump::test::SampleDump watched(beamdump::test::kHistoryBegin + 600'000'000);
+    watched.add(beamdump::test::alpha_process());
+    beamdump::test::add_history(watched.builder());
+    write(directory / "watched.beamdump", watched.finish());
     beamdump::test::SampleDump memory;
     beamdump::test::add_node_memory(memory);
     write(directory / "node_memory.beamdump", memory.finish());

@@ -4,6 +4,7 @@
 #include "cli/every_process.h"
 #include "cli/output_file.h"
 #include "cli/shared_options.h"
+#include "query/activity/history.h"
 #include "query/activity/sockets.h"
 #include "query/activity/timers.h"
 #include "query/diff/diff.h"
@@ -17,6 +18,7 @@
 #include "render/diff.h"
 #include "render/ets.h"
 #include "render/groups.h"
+#include "render/history.h"
 #include "render/memory.h"
 #include "render/shared/output.h"
 #include "render/shared/row_list.h"
@@ -145,6 +147,12 @@ class ReportCommand final : public Command {
         page.answer("atoms", [&](render::Output& out) {
             render::atoms_json(out, groups, summary.dump, query::AtomRows::kGroups);
         });
+        if (!dump.trailer().history_offset().empty()) {
+            ASSIGN_OR_RETURN(auto history, query::read_history(dump, path));
+            history.dump.file = name;
+            page.answer("history",
+                        [&](render::Output& out) { render::history_json(out, history); });
+        }
         RETURN_IF_ERROR(write_waits(dump, path, page));
         RETURN_IF_ERROR(write_binaries(dump, path, page));
         if (!later_.empty()) {

@@ -8,6 +8,7 @@
 #include <array>
 #include <functional>
 #include <unordered_map>
+#include <utility>
 
 namespace beamdump::query {
 namespace {
@@ -265,6 +266,17 @@ Result<History> read_history(Dump& dump, const std::string& file) {
                     "recordings (*.recording)");
     }
     return history;
+}
+
+std::optional<History> history_from(History history, std::uint64_t at_us) {
+    const auto is_before = [at_us](const auto& one) { return one.at_us < at_us; };
+    std::erase_if(history.readings, is_before);
+    std::erase_if(history.scans_us, [at_us](std::uint64_t scan) { return scan < at_us; });
+    for (auto& process : history.processes) {
+        std::erase_if(process.seen, is_before);
+    }
+    std::erase_if(history.processes, [](const auto& process) { return process.seen.empty(); });
+    return history.readings.size() > 1 ? std::optional(std::move(history)) : std::nullopt;
 }
 
 Result<RowList> list_history(Dump& dump, const RowQuery& query) {

@@ -69,6 +69,9 @@ std::span<const Column> history_process_columns();
 /// kNotFound: the dump has no readings.
 Result<History> read_history(Dump& dump, const std::string& file);
 
+/// The part from a moment on; nullopt: fewer than two readings are in it.
+std::optional<History> history_from(History history, std::uint64_t at_us);
+
 /// The readings, and the processes of each reading of all, as rows. Errors as read_history().
 Result<RowList> list_history(Dump& dump, const RowQuery& query);
 Result<RowList> list_history_processes(Dump& dump, const RowQuery& query);

@@ -78,6 +78,18 @@ DumpsDiff begin_diff(const DiffContext& context) {
 
 namespace {
 
+/// The readings that the last dump has from the first one on; of one run of a node.
+Result<std::optional<History>> history_between(const DiffContext& context) {
+    const auto& last = context.dumps.back();
+    const auto& begin = context.times_us.front();
+    if (!context.same_run || last.dump == nullptr || !begin || *begin < 0 ||
+        last.dump->trailer().history_offset().empty()) {
+        return std::optional<History>();
+    }
+    ASSIGN_OR_RETURN(auto history, read_history(*last.dump, last.facts.file));
+    return history_from(std::move(history), static_cast<std::uint64_t>(*begin));
+}
+
 /// All sections, in the order of the answer.
 std::span<const DiffSource* const> diff_sources() {
 #define BEAMDUMP_LIST(NAME) &NAME##_diff_source(),
@@ -148,6 +160,7 @@ Result<DumpsDiff> diff_dumps(const std::vector<DiffInput>& inputs, const DiffOpt
     DiffContext context = make_context(inputs, options);
     DumpsDiff diff = begin_diff(context);
     ASSIGN_OR_RETURN(diff.memory_bytes, memory_of(inputs.back()));
+    ASSIGN_OR_RETURN(diff.history, history_between(context));
     GrowthList growth(context, diff.memory_bytes);
     for (const DiffSource* source : diff_sources()) {
         auto added = add_section(context, *source, growth, diff);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "query/activity/history.h"
 #include "query/diff/diff_source.h"
 #include "query/process/process_line.h"
 
@@ -50,6 +51,8 @@ struct DumpsDiff {
     std::vector<DumpFacts> dumps;
     std::vector<std::optional<std::int64_t>> times_us;
     bool same_run = true;
+    /// What beamdump-watch read from the first dump on, where the last one has it.
+    std::optional<History> history;
     std::vector<DiffSection> sections;
     /// Things of the sections that are ranked, whose growth is kLeastShare or more of what the node
     /// has at the end, steadily growing ones first, then by that share.

@@ -2,6 +2,7 @@
 
 #include "program.h"
 #include "query/diff/heap_diff.h"
+#include "sample_history.h"
 
 #include <libdump/model/dump.h>
 
@@ -53,6 +54,45 @@ std::vector<std::string> keys(const std::vector<query::ThingChange>& changes) {
         found.push_back(change.key);
     }
     return found;
+}
+
+class DiffOfHistory : public Diff {
+  protected:
+    /// A dump with the readings of ten minutes, compared with one of so many seconds after their
+    /// begin.
+    std::vector<std::string> with_history(std::int64_t seconds, bool of_other_run = false) {
+        SampleLayout layout;
+        layout.os_pid += of_other_run ? 1 : 0;
+        SampleDump first(kHistoryBegin + seconds * 1'000'000, layout);
+        first.add(alpha_process());
+        program_.put("first.beamdump", first.finish());
+        SampleDump watched(kHistoryBegin + 600'000'000);
+        watched.add(alpha_process());
+        add_history(watched.builder());
+        program_.put("watched.beamdump", watched.finish());
+        return {"first.beamdump", "watched.beamdump"};
+    }
+};
+
+TEST_F(DiffOfHistory, ReadingsBetweenTheDumpsAreTold) {
+    const auto found = diff(with_history(101)).history;
+    ASSERT_TRUE(found);
+    EXPECT_EQ(found->readings.size(), 49U);
+    EXPECT_EQ(found->readings.front().memory, 111U << 20U);
+    constexpr std::uint64_t kFrom = kHistoryBegin + 101'000'000;
+    EXPECT_THAT(found->scans_us, ::testing::Each(::testing::Ge(kFrom)));
+    const auto ran = program_.run({"diff", "first.beamdump", "watched.beamdump"});
+    EXPECT_THAT(ran.out, HasSubstr("In between, by 49 readings of beamdump-watch"));
+    EXPECT_THAT(ran.out, ::testing::ContainsRegex("memory +111.0 MiB +111.0 MiB +159.0 MiB"));
+    EXPECT_THAT(ran.out, HasSubstr("Heaps that grew most"));
+}
+
+TEST_F(DiffOfHistory, ReadingsOfAnotherRunOrBeforeAreNot) {
+    EXPECT_FALSE(diff(with_history(581)).history) << "one reading only";
+    EXPECT_FALSE(diff(with_history(101, true)).history);
+    std::vector<std::string> turned = with_history(101);
+    std::swap(turned.front(), turned.back());
+    EXPECT_FALSE(diff(turned).history) << "the last dump has none";
 }
 
 TEST_F(Diff, TellsStartedExitedAndGrownProcesses) {

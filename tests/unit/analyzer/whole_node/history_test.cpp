@@ -130,13 +130,7 @@ TEST_F(HistoryTest, LinesHaveAReadingOrAProcessEach) {
 
 TEST_F(HistoryTest, IsATableOfSql) {
     SampleDump dump;
-    const auto history = sample_history();
-    for (const auto& reading : history.reading()) {
-        records::History page;
-        *page.add_reading() = reading;
-        dump.builder().trailer().add_history_offset(
-            dump.builder().append(format::RecordKind::kHistory, page));
-    }
+    add_history(dump.builder());
     program_.put("with.beamdump", dump.finish());
     EXPECT_EQ(program_
                   .run({"sql", "with.beamdump",

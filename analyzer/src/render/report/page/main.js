@@ -1,6 +1,6 @@
 // Reads the data and makes the sections.
 
-const SECTIONS = ["overview", "findings", "changes", "memory", "processes", "stacks", "tree",
+const SECTIONS = ["overview", "findings", "changes", "history", "memory", "processes", "stacks", "tree",
                   "mailboxes", "waits", "tables", "binaries", "sockets", "timers", "atoms",
                   "about"];
 
@@ -51,6 +51,7 @@ async function start() {
   const open = (row) => list.open(row);
   showFindings(data.summary, processes, open);
   if (data.diff) showChanges(data.diff, (pid) => list.openPid(pid));
+  if (data.history) showHistory(data.history, data.diff, processes, open);
   showMemory(data, open);
   const graph = new FlameGraph(processes, (keeps, title) => {
     list.choose(keeps, title);
