@@ -34,7 +34,8 @@
 %%   churn KIND    churn:tell/1
 %%   storm start KIND ITEMS PROCESSES|rounds|memory|end  storm:tell/1
 %%   serving served  serving:tell/1
-%%   emulator hold FILE|suspend|fix|fixed|resources COUNT|relations|related  emulator:tell/1
+%%   emulator hold FILE|lock|busy_port|suspend|fix|fixed|relations|related  emulator:tell/1
+%%   emulator resources|monitors COUNT  emulator:tell/1
 %%   silent        starts a process of far:silent/0
 %%   running APP   true if the application is started
 -module(control).

@@ -46,7 +46,42 @@ tell([<<"hold">>, File]) ->
         wait()
     end, [{scheduler, 1}]),
     receive asked -> ok end,
+    %% It waits for the answer.
+    named(waiting_checker, fun() ->
+        erlang:check_process_code(whereis(held), emulator)
+    end, [{scheduler, 1}]),
+    await(fun() -> waiting(waiting_checker) end),
     <<"ok">>;
+tell([<<"lock">>]) ->
+    Asked = self(),
+    named(lock_holder, fun() ->
+        true = global:set_lock({emulator_lock, self()}),
+        Asked ! locked,
+        wait()
+    end, []),
+    receive locked -> ok end,
+    named(lock_waiter, fun() -> global:set_lock({emulator_lock, self()}) end, []),
+    await(fun() -> current_module(lock_waiter) =:= global andalso waiting(lock_waiter) end),
+    <<"ok">>;
+tell([<<"busy_port">>]) ->
+    Asked = self(),
+    named(port_sender, fun() ->
+        Port = open_port({spawn_executable, "/bin/sleep"}, [{args, ["1000"]}, binary]),
+        Asked ! {port, Port},
+        send(Port)
+    end, []),
+    await(fun() -> suspended(port_sender) end),
+    receive {port, Port} -> iolist_to_binary(erlang:port_to_list(Port)) end;
+tell([<<"monitors">>, Count]) ->
+    Asked = self(),
+    named(monitored, fun wait/0, []),
+    Monitored = whereis(monitored),
+    named(monitoring, fun() ->
+        [erlang:monitor(process, Monitored) || _ <- lists:seq(1, binary_to_integer(Count))],
+        Asked ! related,
+        wait()
+    end, []),
+    receive related -> <<"ok">> end;
 tell([<<"suspend">>]) ->
     Asked = self(),
     named(sleeper, fun wait/0, []),
@@ -55,7 +90,9 @@ tell([<<"suspend">>]) ->
         Asked ! suspended,
         wait()
     end, []),
-    receive suspended -> <<"ok">> end;
+    receive suspended -> ok end,
+    _ = [sleeper ! N || N <- lists:seq(1, 100)],
+    <<"ok">>;
 tell([<<"fix">>]) ->
     Asked = self(),
     Table = ets:new(emulator_fixed, [named_table, public]),
@@ -144,3 +181,14 @@ is_file(Path) ->
 
 suspended(Name) ->
     erlang:process_info(whereis(Name), status) =:= {status, suspended}.
+
+waiting(Name) ->
+    erlang:process_info(whereis(Name), status) =:= {status, waiting}.
+
+current_module(Name) ->
+    {current_function, {Module, _, _}} = erlang:process_info(whereis(Name), current_function),
+    Module.
+
+send(Port) ->
+    true = erlang:port_command(Port, binary:copy(<<0>>, 1000000)),
+    send(Port).

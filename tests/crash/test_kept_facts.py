@@ -26,7 +26,7 @@ QUESTIONS = (
     ("messages", "PID", "--by", "sender", "--sensitive"), ("dictionary", "PID", "--sensitive"),
     ("term", "PID", "--sensitive"),
     ("heap", "PID", "--terms", "--retained", "--sensitive"), ("backtrace", "nobody"),
-    ("tree",), ("waits",), ("binaries",), ("refs", "PID"), ("search", "{_, _}"), ("atoms", "--list"),
+    ("tree",), ("waits",), ("hang",), ("binaries",), ("refs", "PID"), ("search", "{_, _}"), ("atoms", "--list"),
     ("modules",), ("crash",), ("ports",), ("persistent-terms",), ("schedulers",), ("emulator",),
     ("resources",), ("nodes",), ("timers",),
     ("ets",), ("memory",), ("allocators",), ("sections",), ("diff", "DUMP"),

@@ -19,6 +19,7 @@ namespace beamdump::cli {
     COMMAND(processes, "Processes")               \
     COMMAND(tree, "Processes")                    \
     COMMAND(waits, "Processes")                   \
+    COMMAND(hang, "Processes")                    \
     COMMAND(process, "Processes")                 \
     COMMAND(backtrace, "Processes")               \
     COMMAND(messages, "Processes")                \

@@ -152,7 +152,7 @@ void print_suspended(Output& output, const query::EmulatorReport& report) {
     for (const auto& line : report.suspended) {
         std::string why;
         for (const auto& reason : line.reasons) {
-            why += (why.empty() ? "" : "; ") + one_line(reason);
+            why += (why.empty() ? "" : "; ") + one_line(reason.text);
         }
         table.add({line.process.pid, process_name(line.process), function_of(line.process),
                    why.empty() ? "in none of the lists that the dump has" : why});
@@ -257,7 +257,7 @@ void emulator_json(Output& output, const query::EmulatorReport& report) {
                       write_line(json, "process", line.process);
                       json.begin_array("reasons");
                       for (const auto& reason : line.reasons) {
-                          json.value(reason);
+                          json.value(reason.text);
                       }
                       json.end_array();
                   });

@@ -2,7 +2,7 @@
 
 #include "query/processes/process_groups.h"
 #include "query/processes/process_tree.h"
-#include "query/processes/waits.h"
+#include "query/waits/waits.h"
 #include "render/shared/output.h"
 
 namespace beamdump::render {

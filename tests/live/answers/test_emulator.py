@@ -16,6 +16,7 @@ from support.node import start_workload
 from support.release import RELEASE
 
 RESOURCES = 100_000
+MONITORS = 50_000
 # What is known of permissions; the executable of 29 has no names of what it would be read by.
 HAS_PERMISSIONS = RELEASE in ("25", "27")
 
@@ -59,7 +60,7 @@ class Emulator(unittest.TestCase):
         tasks = by_name(report["system_tasks"])["held"]["tasks"]
         checks = [task for task in tasks if task["kind"] == "check_process_code"]
         self.assertEqual([(task["module"], task["display_name"]) for task in checks],
-                         [("emulator", "code_checker")])
+                         [("emulator", "code_checker"), ("emulator", "waiting_checker")])
         suspended = by_name(report["suspended"])
         for name in ("first_put", "second_put", "third_put", "emulator_first", "emulator_second"):
             self.assertIn(name, suspended)
@@ -68,6 +69,51 @@ class Emulator(unittest.TestCase):
         else:
             self.assertEqual(report["permissions"], [])
             self.assertRegex(" ".join(report["untold"]), "permission to update persistent terms")
+
+    def check_hang(self, since):
+        """Chains of all that wait end at the process in the native call."""
+        # On 29 the current round is known only by a scheduler that has led one.
+        progress = tools.analyze_json("emulator", self.dump)["thread_progress"]
+        known = HAS_PERMISSIONS or any(line["state"] == "behind" or line["leader"]
+                                       for line in progress)
+        for name in ("second_put", "emulator_second", "first_put"):
+            asked = self.hang(name)
+            kinds = [wait["waits"][0]["kind"] for wait in asked["chain"] if wait["waits"]]
+            self.assertIn("thread_progress", kinds, name)
+            if HAS_PERMISSIONS and name != "first_put":
+                self.assertEqual(kinds[:2], ["permission", "holder"], name)
+            if known:
+                self.assertEqual(self.end_of(asked), "held", asked)
+                self.assertEqual(kinds[-2:], ["held_up_by", "runs"], name)
+        for name, certain in (("waiting_checker", True), ("code_checker", False)):
+            asked = self.hang(name)
+            wait = asked["chain"][0]["waits"][0]
+            self.assertEqual((wait["kind"], wait["certain"], wait["task"], self.end_of(asked)),
+                             ("system_task", certain, "check_process_code of emulator", "held"))
+        if known:
+            first = tools.analyze_json("hang", self.dump)["ends"][0]
+            self.assertEqual(self.end_of(first), "held")
+            # Three puts, two loads, two checks.
+            self.assertGreaterEqual(first["behind"], 7)
+        if known and since:
+            found = self.findings()
+            self.assertRegex(found["emulator_waits"], "held .* in emulator:hold/2")
+            self.assertRegex(found["emulator_waits"], "A purge of emulator does not go on")
+
+    def hang(self, process):
+        ended = tools.expect(tools.analyze("hang", self.dump, process, "--json"), 0, 3)
+        return tools.parse(ended)["asked"]
+
+    def end_of(self, end):
+        return end["chain"][-1]["process"].get("registered_name")
+
+    def findings(self):
+        """The sentences of each rule."""
+        ended = tools.expect(tools.analyze("summary", self.dump, "--json"), 0, 3)
+        sentences = {}
+        for finding in tools.parse(ended)["findings"]:
+            sentences[finding["id"]] = sentences.get(finding["id"], "") + finding["sentence"] + "\n"
+        return sentences
 
     def check_permissions(self, report, suspended):
         permissions = {line["name"]: line for line in report["permissions"]}
@@ -91,12 +137,14 @@ class Emulator(unittest.TestCase):
     def test_a_held_scheduler_live(self):
         self.held()
         self.check_held(self.report("--mode", "live"), True)
+        self.check_hang(True)
 
     def test_a_held_scheduler_in_a_stop(self):
         self.held()
         for mode in ("freeze", "snapshot"):
             with self.subTest(mode):
                 self.check_held(self.report("--mode", mode), None)
+                self.check_hang(False)
 
     def test_nothing_is_held_in_a_node_at_rest(self):
         report = self.report()
@@ -112,6 +160,31 @@ class Emulator(unittest.TestCase):
         state = tools.analyze_json("processes", self.dump, "--filter", "state~SUSPENDED")
         self.assertEqual([process["registered_name"] for process in state["processes"]],
                          ["sleeper"])
+        asked = self.hang("sleeper")
+        self.assertEqual((asked["chain"][0]["waits"][0]["kind"], self.end_of(asked)),
+                         ("suspended_by", "suspender"))
+        self.assertRegex(self.findings()["suspended_process"], "100 messages .* sleeper .* is suspended by suspender")
+
+    def test_who_has_a_global_lock(self):
+        self.assertEqual(self.node.ask("emulator lock"), "ok")
+        self.report()
+        asked = self.hang("lock_waiter")
+        self.assertEqual([step["name"] for step in asked["chain"]][1], "global lock emulator_lock")
+        self.assertEqual(self.end_of(asked), "lock_holder")
+
+    def test_a_busy_port_is_an_end(self):
+        port = self.node.ask("emulator busy_port")
+        self.report()
+        asked = self.hang("port_sender")
+        self.assertEqual(asked["chain"][0]["waits"][0]["kind"], "busy_port")
+        self.assertEqual(asked["end"]["name"], port)
+
+    def test_many_monitors_of_one_process(self):
+        self.assertEqual(self.node.ask(f"emulator monitors {MONITORS}"), "ok")
+        self.report()
+        found = self.findings()["many_relations"]
+        self.assertRegex(found, "monitoring .* has 50,0.. monitors")
+        self.assertRegex(found, "monitored .* is monitored 50,0.. times")
 
     def test_who_fixed_a_table(self):
         self.assertEqual(self.node.ask("emulator fix"), "ok")
@@ -129,11 +202,6 @@ class Emulator(unittest.TestCase):
     def test_resources_by_type(self):
         self.assertEqual(self.node.ask(f"emulator resources {RESOURCES}"), "ok")
         tools.capture(self.node, self.dump)
-        if not HAS_PERMISSIONS:
-            ended = tools.ask("resources", self.dump)
-            self.assertEqual(ended.status, 1)
-            self.assertIn("where their list lies is not known", ended.diagnostics)
-            return
         types = {(line["module"], line["name"]): line for line in
                  tools.analyze_json("resources", self.dump, "--limit", "0")["resources"]}
         self.assertEqual(types["emulator", "planted"]["living"], RESOURCES)

@@ -186,6 +186,12 @@ class SampleDump {
         if (sample.off_heap != 0) {
             process.set_off_heap_first_address(sample.off_heap);
         }
+        if (sample.state_bits) {
+            process.set_state_bits(*sample.state_bits);
+            process.set_extended_state_bits(0);
+        }
+        process.mutable_system_task()->Assign(sample.system_tasks.begin(),
+                                              sample.system_tasks.end());
         if (sample.hibernated) {
             process.set_hibernated(true);
         }
@@ -296,6 +302,15 @@ class SampleDump {
         row.set_status(sample.void_reason == records::VOID_REASON_RUNNING
                            ? records::PROCESS_STATUS_RUNNING
                            : records::PROCESS_STATUS_WAITING);
+        if (sample.status) {
+            row.set_status(*sample.status);
+        }
+        if (sample.state_bits) {
+            row.set_state_bits(*sample.state_bits);
+        }
+        if (sample.monitored_by) {
+            row.set_monitored_by(*sample.monitored_by);
+        }
         row.set_heap_words(233);
         row.set_stack_words(sample.stack.size());
     }

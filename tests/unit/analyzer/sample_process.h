@@ -78,6 +78,10 @@ struct SampleProcess {
     std::optional<std::uint32_t> monitored_name = {};  ///< an atom
     std::vector<std::uint64_t> arguments = {};         ///< saved x registers
     bool hibernated = false;
+    std::optional<records::ProcessStatus> status = {};  ///< else as void_reason says
+    std::optional<std::uint32_t> state_bits = {};
+    std::vector<records::SystemTask> system_tasks = {};
+    std::optional<std::uint64_t> monitored_by = {};  ///< as the index has it
 };
 
 constexpr std::uint64_t heap_of(std::uint64_t number) {

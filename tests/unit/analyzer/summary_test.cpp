@@ -34,7 +34,10 @@ consistent  3 processes; 1 void: 1 running
 Findings: not complete
   not looked for, or not everywhere:
     cgroup_memory: the dump has no memory cgroups
+    emulator_waits: the dump has no state of the emulator: it was captured by an older version, or they could not be read (the warnings of summary tell)
+    many_relations: the dump does not count links and monitors
     ets_table: the dump has no ETS tables: they were not captured, or the part of the file with them is missing
+    fixed_table: the dump has no ETS tables: they were not captured, or the part of the file with them is missing
     binary_memory: the dump does not tell the size of all binaries
     pinned_binaries: reads the terms of all processes that hold binaries
     atom_table: the dump does not tell how many atoms the node may have

@@ -78,7 +78,8 @@ Current size: 1700
 
 # Breaks off before everything that these commands list.
 TRUNCATED = CRASH[:CRASH.index("Run Queue Max")]
-TRUNCATED_ANSWERS = ("summary", "processes", "tree", "waits", "ets", "ports", "timers", "nodes", "binaries",
+TRUNCATED_ANSWERS = ("summary", "processes", "tree", "waits", "hang", "ets", "ports", "timers", "nodes",
+                     "binaries",
                      "atoms", "memory")
 
 DUMPS = ("sample", "later", "cut", "inferred", "crash", "truncated", "tables", "node_memory",
@@ -206,6 +207,10 @@ ANSWERS = [
     (0, ["search", "sample", "no_such_atom"]),
     (3, ["waits", "sample"]),
     (0, ["waits", "crash"]),
+    (3, ["hang", "sample"]),
+    (0, ["hang", "crash"]),
+    (0, ["hang", "emulator"]),
+    (0, ["hang", "emulator", "alpha"]),
     (0, ["atoms", "sample"]),
     (0, ["atoms", "sample", "--list", "--sort", "name"]),
     (0, ["atoms", "inferred", "--filter", "al"]),

@@ -1,4 +1,4 @@
-#include "query/processes/waits.h"
+#include "query/waits/waits.h"
 
 #include "cli/command_table.h"
 #include "cli/every_process.h"

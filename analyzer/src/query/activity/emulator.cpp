@@ -46,20 +46,6 @@ std::string permission_name(records::PermissionKind kind) {
     }
 }
 
-/// Whether a process in this function may hold the code write permission: the BIFs that take it and
-/// may be suspended with it (erts_try_seize_code_write_permission() in beam_bif_load.c and
-/// erl_bif_trace.c, OTP 25).
-bool takes_code_permission(const std::optional<std::string>& function) {
-    static constexpr std::array<std::string_view, 9> kFunctions = {
-        "erlang:bif_return_trap/2",  // of a BIF that is suspended until there is thread progress
-
-        "erlang:finish_loading/1",       "erlang:delete_module/1",
-        "erlang:finish_after_on_load/2", "erts_internal:purge_module/2",
-        "erts_internal:trace_pattern/3", "erts_internal:trace/3",
-        "erlang:trace_pattern/3",        "erlang:trace_info/2"};
-    return function && std::ranges::find(kFunctions, *function) != kFunctions.end();
-}
-
 /// The readings of all records, and what the first of them has besides.
 Result<records::Emulator> emulator_of(Dump& dump) {
     if (dump.trailer().emulator_offset_size() == 0) {
@@ -268,13 +254,15 @@ class Reading {
             if (permission.has_holder_owner_id()) {
                 holders_.insert(permission.holder_owner_id());
                 reasons_[permission.holder_owner_id()].push_back(
-                    fmt::format("holds the permission {}", line.name));
+                    {SuspensionKind::kHoldsPermission, line.name,
+                     fmt::format("holds the permission {}", line.name)});
                 line.holder = line_of(permission.holder_owner_id());
             }
             std::set<std::uint64_t> waiting;
             for (const auto owner : permission.waiter_owner_id()) {
                 waiting.insert(owner);
-                reasons_[owner].push_back(fmt::format("waits for the permission {}", line.name));
+                reasons_[owner].push_back({SuspensionKind::kPermission, line.name,
+                                           fmt::format("waits for the permission {}", line.name)});
                 if (room_for(line.waiting.size())) {
                     line.waiting.push_back(line_of(owner));
                 }
@@ -348,8 +336,10 @@ class Reading {
                                  offset, format::RecordKind::kDistributionEntries));
             for (const auto& entry : page.entry()) {
                 for (const auto owner : entry.suspended_owner_id()) {
-                    reasons_[owner].push_back(fmt::format("waits for the busy connection to {}",
-                                                          atom_text(dump_, entry.name_atom())));
+                    auto node = atom_text(dump_, entry.name_atom());
+                    auto text = fmt::format("waits for the busy connection to {}", node);
+                    reasons_[owner].push_back(
+                        {SuspensionKind::kConnection, std::move(node), std::move(text)});
                 }
             }
         }
@@ -368,14 +358,15 @@ class Reading {
         return {};
     }
 
-    Result<void> suspenders(const std::string& pid, std::vector<std::string>& reasons) {
+    Result<void> suspenders(const std::string& pid, std::vector<Suspension>& reasons) {
         ASSIGN_OR_RETURN(const auto process, open_process(dump_, pid));
         TermPrinter printer(process->context(), without_style(process->scheme));
         ProcessDetails details;
         RETURN_IF_ERROR(read_relations(dump_, process->run, printer, 0, details));
         for (const auto& monitor : details.monitored_by.items) {
             if (monitor.kind == "suspend") {
-                reasons.push_back("suspended by " + other_process(monitor));
+                reasons.push_back({SuspensionKind::kProcess, monitor.other,
+                                   "suspended by " + other_process(monitor)});
             }
         }
         return {};
@@ -395,7 +386,7 @@ class Reading {
     std::vector<std::uint64_t> tasked_, exiting_, suspended_;
     std::unordered_map<std::uint64_t, ProcessLine> lines_;
     std::unordered_map<std::uint64_t, records::ProcessRow> rows_;
-    std::map<std::uint64_t, std::vector<std::string>> reasons_;
+    std::map<std::uint64_t, std::vector<Suspension>> reasons_;
     std::set<std::uint64_t> holders_;               ///< of any permission
     std::vector<std::set<std::uint64_t>> waiting_;  ///< for each of the permissions
 };
@@ -435,11 +426,38 @@ constexpr auto kResourceColumns = columns_of(kResourceFields);
 
 }  // namespace
 
+// erts_try_seize_code_write_permission() in beam_bif_load.c and erl_bif_trace.c, OTP 25.
+bool takes_code_permission(const std::optional<std::string>& function) {
+    static constexpr std::array<std::string_view, 9> kFunctions = {
+        "erlang:bif_return_trap/2",  // of a BIF that is suspended until there is thread progress
+
+        "erlang:finish_loading/1",       "erlang:delete_module/1",
+        "erlang:finish_after_on_load/2", "erts_internal:purge_module/2",
+        "erts_internal:trace_pattern/3", "erts_internal:trace/3",
+        "erlang:trace_pattern/3",        "erlang:trace_info/2"};
+    return function && std::ranges::find(kFunctions, *function) != kFunctions.end();
+}
+
 Result<EmulatorReport> emulator_report(Dump& dump, const std::string& file, std::uint64_t limit) {
     ASSIGN_OR_RETURN(auto emulator, emulator_of(dump));
     EmulatorReport report;
     report.dump = dump_facts(dump, file);
     RETURN_IF_ERROR(Reading(dump, std::move(emulator), limit, report).run());
+    return report;
+}
+
+Result<EmulatorReport> known_of_emulator(Dump& dump, const std::string& file) {
+    auto emulator = emulator_of(dump);
+    if (!emulator && emulator.error().code != ErrorCode::kNotFound) {
+        return std::unexpected(std::move(emulator.error()));
+    }
+    EmulatorReport report;
+    report.dump = dump_facts(dump, file);
+    RETURN_IF_ERROR(
+        Reading(dump, emulator ? std::move(*emulator) : records::Emulator(), 0, report).run());
+    if (!emulator) {
+        report.untold.push_back(emulator.error().message);
+    }
     return report;
 }
 

@@ -52,11 +52,18 @@ struct TaskedProcess {
     std::optional<std::vector<SystemTaskLine>> tasks;  ///< nullopt: could not be read
 };
 
+/// A list in which a suspended process stands, which tells why it is suspended.
+enum class SuspensionKind : std::uint8_t { kHoldsPermission, kPermission, kConnection, kProcess };
+struct Suspension {
+    SuspensionKind kind = SuspensionKind::kProcess;
+    std::string what;  ///< the permission, the other node, the pid
+    std::string text;  ///< "waits for the permission code_write"
+};
+
 /// A suspended process, and why, as far as a list tells where it stands.
 struct SuspendedProcess {
     ProcessLine process;
-    /// waits for a permission, of a busy connection, by another process; none: no list has it
-    std::vector<std::string> reasons;
+    std::vector<Suspension> reasons;  ///< none: it is in no list that the dump has
 };
 
 struct EmulatorReport {
@@ -79,6 +86,13 @@ struct EmulatorReport {
 /// The emulator's own state, with at most `limit` of each list (0: all). kNotFound: the dump does
 /// not have it. Reads the structure of each process that is listed.
 Result<EmulatorReport> emulator_report(Dump& dump, const std::string& file, std::uint64_t limit);
+/// What every dump tells of it: without permissions and thread progress where there is no record of
+/// them, of which `untold` then has a sentence.
+Result<EmulatorReport> known_of_emulator(Dump& dump, const std::string& file);
+
+/// Whether a process in this function may hold the code write permission, or wait for it: the BIFs
+/// that take it and may be suspended with it.
+bool takes_code_permission(const std::optional<std::string>& function);
 
 /// Types of NIF resources, as rows: module, name, living, loaded. kNotFound.
 std::span<const Column> resource_columns();

@@ -17,6 +17,8 @@ namespace beamdump::query {
     RULE(cgroup_memory)              \
     RULE(call_cycle)                 \
     RULE(waiting_callers)            \
+    RULE(emulator_waits)             \
+    RULE(suspended_process)          \
     RULE(system_process)             \
     RULE(native_call)                \
     RULE(busy_port)                  \
@@ -29,7 +31,9 @@ namespace beamdump::query {
     RULE(process_memory)             \
     RULE(process_kind)               \
     RULE(large_dictionary)           \
+    RULE(many_relations)             \
     RULE(ets_table)                  \
+    RULE(fixed_table)                \
     RULE(binary_memory)              \
     RULE(pinned_binaries)            \
     RULE(atom_table)                 \

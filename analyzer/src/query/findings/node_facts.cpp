@@ -97,21 +97,42 @@ Result<const std::set<std::uint64_t>*> NodeFacts::old_modules() {
     return &*old_modules_;
 }
 
+Result<WaitsOptions> NodeFacts::waits_options() {
+    ASSIGN_OR_RETURN(const auto* scan, processes());
+    WaitsOptions query;
+    query.limit = kMostWaitedFor;
+    query.sensitive = options_.sensitive;
+    query.progress = options_.progress;
+    query.limits = options_.limits;
+    if (!full()) {
+        query.rows = scan->in_call.rows;
+    }
+    return query;
+}
+
 Result<const Waits*> NodeFacts::waits() {
     if (!waits_) {
-        ASSIGN_OR_RETURN(const auto* scan, processes());
-        WaitsOptions query;
-        query.limit = kMostWaitedFor;
-        query.sensitive = options_.sensitive;
-        query.progress = options_.progress;
-        query.limits = options_.limits;
-        if (!full()) {
-            query.rows = scan->in_call.rows;
-        }
+        ASSIGN_OR_RETURN(const auto query, waits_options());
         ASSIGN_OR_RETURN(waits_, find_waits(dump_, file_, query));
         tell_read(waits_->read);
     }
     return &*waits_;
+}
+
+Result<const Hang*> NodeFacts::hang() {
+    if (!hang_) {
+        ASSIGN_OR_RETURN(const auto query, waits_options());
+        ASSIGN_OR_RETURN(hang_, find_hang(dump_, file_, std::nullopt, query));
+        tell_read(hang_->read);
+    }
+    return &*hang_;
+}
+
+Result<const EmulatorReport*> NodeFacts::emulator() {
+    if (!emulator_) {
+        ASSIGN_OR_RETURN(emulator_, known_of_emulator(dump_, file_));
+    }
+    return &*emulator_;
 }
 
 std::optional<std::string> NodeFacts::callers_left_out() {

@@ -1,11 +1,13 @@
 #pragma once
 
+#include "query/activity/emulator.h"
 #include "query/findings/process_scan.h"
 #include "query/memory/node_memory.h"
 #include "query/process/every_process.h"
 #include "query/process/process_line.h"
-#include "query/processes/waits.h"
 #include "query/tables/ets_tables.h"
+#include "query/waits/hang.h"
+#include "query/waits/waits.h"
 
 #include <libdump/base/budget.h>
 #include <libdump/base/error.h>
@@ -61,6 +63,10 @@ class NodeFacts {
     Result<const std::set<std::uint64_t>*> old_modules();
     /// The waits of all processes; else of those in a call, as many as `processes()` keeps.
     Result<const Waits*> waits();
+    /// Waits across kinds, of the same processes.
+    Result<const Hang*> hang();
+    /// known_of_emulator()
+    Result<const EmulatorReport*> emulator();
 
     /// That not all processes in a call were read; nullopt: all were.
     std::optional<std::string> callers_left_out();
@@ -86,6 +92,8 @@ class NodeFacts {
     [[nodiscard]] const std::optional<ProcessesRead>& read() const { return read_; }
 
   private:
+    Result<WaitsOptions> waits_options();
+
     Dump& dump_;
     std::string file_;
     FindingsOptions options_;
@@ -94,6 +102,8 @@ class NodeFacts {
     std::optional<NodeMemory> memory_;
     std::optional<std::set<std::uint64_t>> old_modules_;
     std::optional<Waits> waits_;
+    std::optional<Hang> hang_;
+    std::optional<EmulatorReport> emulator_;
     std::optional<std::optional<ProcessLine>> calling_process_;
     std::optional<ProcessesRead> read_;
 };

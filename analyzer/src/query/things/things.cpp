@@ -15,12 +15,12 @@
 #include "query/processes/process_groups.h"
 #include "query/processes/process_tree.h"
 #include "query/processes/processes.h"
-#include "query/processes/waits.h"
 #include "query/rows/cells.h"
 #include "query/tables/atoms.h"
 #include "query/tables/ets_tables.h"
 #include "query/tables/modules.h"
 #include "query/tables/persistent_terms.h"
+#include "query/waits/waits.h"
 
 #include <libdump/base/return_if_error.h>
 #include <libdump/model/dump_form.h>
@@ -72,7 +72,7 @@ Result<void> visit_waits(Dump& dump, const ThingsOptions& options, const Chosen&
     waits.sensitive = options.sensitive;
     waits.progress = options.progress;
     waits.limits = options.limits;
-    ASSIGN_OR_RETURN(const auto edges, wait_edges(dump, waits));
+    ASSIGN_OR_RETURN(const auto edges, waiters(dump, waits));
     RETURN_IF_ERROR(visitor.begin(wait_kind(), std::nullopt));
     for (const auto& edge : edges) {
         std::string pid = pid_text(edge.owner_id);

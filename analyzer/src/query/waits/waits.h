@@ -3,8 +3,8 @@
 #include "query/facts/dump_facts.h"
 #include "query/process/every_process.h"
 #include "query/process/process_line.h"
+#include "query/waits/call_waits.h"
 
-#include <libdump/base/budget.h>
 #include <libdump/base/error.h>
 
 #include <cstdint>
@@ -13,15 +13,6 @@
 #include <vector>
 
 namespace beamdump::query {
-
-struct WaitsOptions {
-    std::uint64_t limit = 20;  ///< processes that others wait for, and cycles; 0: all
-    bool sensitive = false;    ///< also the stacks of processes flagged sensitive
-    ReadProgress progress = {};
-    /// Only processes at these rows of the index are asked whom they wait for.
-    std::optional<std::vector<std::uint64_t>> rows = {};
-    InputLimits limits = {};  ///< kLimit where the graph needs more memory
-};
 
 /// A process that others wait for.
 struct WaitedFor {
@@ -50,17 +41,15 @@ struct Waits {
     ProcessesRead read;
 };
 
-/// Processes that wait for an answer, and of whom: those that are in a receive with the reference
-/// of a monitor of theirs in a y register of the current function, as gen:call/4 and erpc:call/5
-/// are. Reads the top of all stacks, and monitors. Memory: 100 bytes a process, 512 a waiting one.
+/// Processes that wait for an answer, and of whom: what add_call_waits() finds.
 Result<Waits> find_waits(Dump& dump, const std::string& file, const WaitsOptions& options);
 
 /// A process that waits, and for whom: a pid, port, registered name or {name,node}.
-struct WaitEdge {
+struct Waiter {
     std::uint64_t owner_id = 0;
     std::string waits_for;
 };
 /// All of them, by process, as find_waits() finds them.
-Result<std::vector<WaitEdge>> wait_edges(Dump& dump, const WaitsOptions& options);
+Result<std::vector<Waiter>> waiters(Dump& dump, const WaitsOptions& options);
 
 }  // namespace beamdump::query
