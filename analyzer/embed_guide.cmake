@@ -16,10 +16,10 @@ string(STRIP "${text}" text)
 file(WRITE "${OUT}.md" "${text}\n")
 raw_string("${OUT}.md" pieces)
 file(WRITE "${OUT}" "// Generated from docs/mcp.md.
-#include <cli/mcp/answers.h>
-namespace beamdump::cli::mcp {
+#include <cli/mcp/dump_answers.h>
+namespace beamdump::cli {
 std::string_view guide() {
     return ${pieces};
 }
-}  // namespace beamdump::cli::mcp
+}  // namespace beamdump::cli
 ")

@@ -34,9 +34,10 @@ function(room top name)
 endfunction()
 
 # What each tree sees of the others. records.pb.h is generated from schemas/records.proto.
-set(trees "(libdump|libvm|libsample|program|manual|writer|analyzer|layout|sampler|watcher|tests)/")
+set(trees "(libdump|libvm|libsample|program|manual|mcp|writer|analyzer|layout|sampler|watcher|tests)/")
 check(libdump   "${trees}" libdump/)
 check(manual    "${trees}" manual/ libdump/base/)
+check(mcp       "${trees}" mcp/ libdump/base/ libdump/text/)
 check(libvm     "${trees}" libvm/ libdump/base/ libdump/format/ libdump/term/)
 check(libsample "${trees}" libsample/ libvm/ libdump/base/ libdump/text/ libdump/profile/ libdump/term/)
 check(program   "${trees}" program/ manual/ libvm/target/ libdump/base/)
@@ -44,14 +45,14 @@ check(program   "${trees}" program/ manual/ libvm/target/ libdump/base/)
 # crash dumps, and those that `rewrite` makes of others.
 check(writer    "${trees}" program/ manual/ libvm/ libsample/profile/sample_node\\.h libsample/crash/ libdump/base/ libdump/profile/
       libdump/format/ libdump/coding/ libdump/write/ libdump/redact/)
-check(analyzer  "${trees}" manual/ libdump/base/ libdump/text/ libdump/profile/ libdump/format/ libdump/read/
+check(analyzer  "${trees}" manual/ mcp/ libdump/base/ libdump/text/ libdump/profile/ libdump/format/ libdump/read/
       libdump/term/ libdump/heap/ libdump/model/ libdump/beam/ libdump/crash/ libdump/redact/ libdump/rewrite/)
 check(layout    "${trees}" manual/ libvm/target/ libvm/fit/layout_ libdump/base/)
-check(sampler   "${trees}" program/ manual/ libsample/ libvm/memory/ libvm/target/ libvm/beam/ libvm/nodes/
+check(sampler   "${trees}" program/ manual/ mcp/ libsample/ libvm/memory/ libvm/target/ libvm/beam/ libvm/nodes/
       libdump/base/ libdump/text/ libdump/profile/ libdump/format/ libdump/term/)
 check(watcher   "${trees}" program/ manual/ libsample/counts/ libvm/beam/ libvm/fit/layout_check\\.h libvm/nodes/
       libvm/target/ libdump/base/ libdump/format/ libdump/text/ libdump/write/)
-foreach(tree libdump libvm libsample program manual writer analyzer layout sampler watcher)
+foreach(tree libdump libvm libsample program manual mcp writer analyzer layout sampler watcher)
   check(${tree} "\\.\\./" "<none>")
 endforeach()
 

@@ -3,7 +3,7 @@
 -module(asked).
 -behaviour(gen_server).
 -export([start/1, write/1, init/1, handle_call/3, handle_cast/2, handle_info/2, mailbox/1,
-         keeper/2, holder/2]).
+         keeper/2, holder/2, terms/1]).
 
 -define(SERVERS, 20).
 -define(ROWS, 5000).
@@ -21,6 +21,8 @@ start(_Scale) ->
     _ = [started(keeper, [N]) || N <- lists:seq(1, 7)],
     _ = started(holder, [binary:copy(<<"asked ">>, ?BYTES div 6)]),
     _ = [erlang:send_after(3600000, Pid, tick) || Pid <- lists:sublist(Servers, 5), _ <- [1, 2, 3]],
+    Terms = started(terms, []),
+    true = register(asked_terms, Terms),
     ok.
 
 row(N) ->
@@ -58,6 +60,20 @@ holder(Owner, Binary) ->
     Owner ! {self(), ready},
     receive never -> ok end.
 
+%% Keeps terms of each kind.
+terms(Owner) ->
+    put(asked_terms, #{atom => 'two \'quoted\'\nwords', short_atom => ok, integer => 1 bsl 40000,
+                       negative => -5, float => -1.5e-7, pid => self(), port => hd(erlang:ports()),
+                       reference => make_ref(), text => <<"a \"quoted\" text">>,
+                       bytes => <<0, 1, 200, 255>>, long => binary:copy(<<"0123456789">>, 30),
+                       list => [1, [two], <<"three">>], string => "text", improper => [1, 2 | tail],
+                       tuple => {a, {b, 2}, []}, empty => {}, numbers => lists:seq(1, 5000),
+                       <<"key">> => binary_key, 7 => number_key, {1, 2} => tuple_key, 'A b' => atom_key,
+                       function => fun() -> Owner end,
+                       map => maps:from_list([{N, N * N} || N <- lists:seq(1, 100)])}),
+    Owner ! {self(), ready},
+    receive never -> ok end.
+
 %% What the node says, a line each.
 write(File) ->
     Servers = [Pid || Pid <- processes(), is_server(Pid)],
@@ -76,9 +92,24 @@ write(File) ->
              {asked_key, Value} <- Dictionary],
          [io_lib:format("holder ~p ~b~n", [Pid, ?BYTES])
           || Pid <- processes(), {dictionary, Dictionary} <- [process_info(Pid, dictionary)],
-             {asked_blob, _} <- Dictionary]],
+             {asked_blob, _} <- Dictionary],
+         [io_lib:format("term ~s ~s~n", [Name, base64:encode(plain(Value))])
+          || {dictionary, Dictionary} <- [process_info(whereis(asked_terms), dictionary)],
+             {asked_terms, Terms} <- Dictionary,
+             {Name, Value} <- maps:to_list(Terms), is_plain(Name, Value)],
+         [io_lib:format("terms ~b ~b~n", [erts_debug:size(Terms), erts_debug:flat_size(Terms)])
+          || {dictionary, Dictionary} <- [process_info(whereis(asked_terms), dictionary)],
+             {asked_terms, Terms} <- Dictionary]],
     ok = file:write_file(File, Lines),
     <<"written">>.
+
+is_plain(Name, Value) ->
+    is_atom(Name) andalso Name =/= 'A b' andalso not is_list(Value) andalso not is_tuple(Value)
+        andalso not is_map(Value) andalso not is_function(Value).
+
+plain(Atom) when is_atom(Atom) -> atom_to_binary(Atom, utf8);
+plain(Binary) when is_binary(Binary) -> Binary;
+plain(Term) -> iolist_to_binary(io_lib:format("~w", [Term])).
 
 is_server(Pid) ->
     case process_info(Pid, dictionary) of

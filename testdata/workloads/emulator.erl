@@ -134,7 +134,8 @@ prepared(Module) ->
 await(Condition) ->
     case Condition() of
         true -> ok;
-        false -> timer:sleep(?TURN_MS), await(Condition)
+        %% Not timer:sleep/1: to load its module the code server would wait for the scheduler that is held.
+        false -> receive after ?TURN_MS -> await(Condition) end
     end.
 
 %% Without the file server, which may have to wait.

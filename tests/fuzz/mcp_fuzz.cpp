@@ -3,8 +3,10 @@
 //
 // Input: the lines.
 
-#include "cli/mcp/session.h"
+#include "cli/mcp/dump_answers.h"
 #include "support/text_output.h"
+
+#include <mcp/session.h>
 
 #include <simdjson.h>
 
@@ -67,15 +69,15 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     std::string_view rest(reinterpret_cast<const char*>(data), size);
     test::TextOutput output;
     auto answers =
-        cli::mcp::Answers::make({.dumps = {BEAMDUMP_TESTDATA "/formats/1.0-sample.beamdump"},
-                                 .folders = {kFolder.path().string()},
-                                 .open = {}},
-                                {});
+        cli::DumpAnswers::make({.dumps = {BEAMDUMP_TESTDATA "/formats/1.0-sample.beamdump"},
+                                .folders = {kFolder.path().string()},
+                                .open = {}},
+                               {});
     if (!answers) {
         std::abort();
     }
     {
-        cli::mcp::Session session(*std::move(answers), output, std::chrono::seconds(1));
+        mcp::Session session(*std::move(answers), output, std::chrono::seconds(1));
         while (!rest.empty()) {
             const auto line = rest.substr(0, rest.find('\n'));
             rest.remove_prefix(std::min(line.size() + 1, rest.size()));

@@ -15,9 +15,9 @@ import test_times
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAMS = pathlib.Path(os.environ.get("BEAMDUMP_PROGRAMS", ROOT / "build" / "bin"))
-CODE_FOLDERS = ("libdump", "libvm", "libsample", "program", "manual", "writer", "analyzer", "layout", "sampler", "watcher",
+CODE_FOLDERS = ("libdump", "libvm", "libsample", "program", "manual", "mcp", "writer", "analyzer", "layout", "sampler", "watcher",
                 "schemas", "tests")
-SOURCE_FOLDERS = (*CODE_FOLDERS, "cmake", "testdata", "scripts", "docs", ".ci")
+SOURCE_FOLDERS = (*CODE_FOLDERS, "python", "cmake", "testdata", "scripts", "docs", ".ci")
 LANGUAGES = {".h", ".cpp", ".py", ".erl", ".sh", ".cmake", ".proto"}
 # Two at a time, this is 20 minutes; installing and building takes seven.
 MOST_TEST_SECONDS = 40 * 60
@@ -265,7 +265,7 @@ class Layers(unittest.TestCase):
         self.refuses("analyzer/src/render/shared/bad.cpp", "render/term.h")
 
     def test_folders_form_no_cycle(self):
-        for top in ("libdump", "libvm", "libsample", "program", "manual", "writer/src",
+        for top in ("libdump", "libvm", "libsample", "program", "manual", "mcp", "writer/src",
                     "analyzer/src", "layout/src", "sampler/src", "watcher/src"):
             base = ROOT if "/" not in top else ROOT / top
             seen = {}

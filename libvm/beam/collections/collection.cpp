@@ -14,8 +14,9 @@
 namespace beamdump::beam {
 namespace {
 
-/// F_DIRTY_GC_HIBERNATE and F_DIRTY_MAJOR_GC (erl_process.h, OTP 25 to 29).
-constexpr std::uint64_t kFullsweep = 1U << 18U | 1U << 19U;
+/// F_DIRTY_GC_HIBERNATE, F_DIRTY_MAJOR_GC and F_HIBERNATED (erl_process.h, OTP 25 to 29). The first
+/// two are cleared when a hibernation begins; the last one is set then in OTP 29.
+constexpr std::uint64_t kFullsweep = 1U << 18U | 1U << 19U | 1U << 21U;
 
 constexpr std::uint64_t kWordBytes = sizeof(std::uint64_t);
 constexpr std::uint64_t kCellWords = 2;
@@ -59,6 +60,7 @@ CollectionFields::CollectionFields(LayoutNames& names)
       old_hend(names.field(runtime::Process::old_hend)),
       state(names.field(runtime::Process::state)),
       flags(names.field(runtime::Process::flags)),
+      gen_gcs(names.field(runtime::Process::gen_gcs)),
       bytes(names.bytes(runtime::Process::kName)) {}
 
 Span CollectionFields::abandoned(const StructView& structure) const {
@@ -80,7 +82,8 @@ bool CollectionFields::stack_is_in_place(const StructView& structure) const {
 }
 
 bool CollectionFields::old_heap_may_be_freed(const StructView& structure) const {
-    return (structure.get(flags) & kFullsweep) != 0 && structure.get(old_heap) == 0;
+    return structure.get(old_heap) == 0 &&
+           ((structure.get(flags) & kFullsweep) != 0 || structure.get(gen_gcs) != 0);
 }
 
 bool CollectionFields::mark_is_in_place(const StructView& structure) const {
@@ -137,15 +140,15 @@ Result<CollectionReader> CollectionReader::open(Vm& vm) {
 }
 
 Result<CollectionSpaces> CollectionReader::read(const StructView& structure,
-                                                const ProcessView& process, bool by_its_code) {
+                                                const ProcessView& process,
+                                                std::optional<std::uint32_t> own_call) {
     const auto state = structure.get(f_.state);
-    if ((state & (running_sys_ | dirty_running_sys_)) == 0 && !by_its_code) {
+    if ((state & (running_sys_ | dirty_running_sys_)) == 0 && !own_call) {
         return elsewhere("the arguments of the running function are not known");
     }
     auto found = follow(structure, process);
-    if (found && by_its_code) {
-        // The return address of the call (beam_asm_global.cpp, emit_garbage_collect()).
-        found->stack.begin += kWordBytes;
+    if (found && own_call) {
+        found->stack.begin += *own_call * kWordBytes;
     }
     return found;
 }
@@ -264,7 +267,11 @@ class CollectionReader::Roots {
     Result<void> word_of_message(std::uint64_t word) {
         const auto address = word & ~kPointerMask;
         if (!is_pointer(word) || any_holds(spaces_.from, address) || literals_.holds(address) ||
-            spaces_.promoted.holds(address) || any_holds(spaces_.fragments, address)) {
+            any_holds(spaces_.fragments, address)) {
+            return {};
+        }
+        if (spaces_.promoted.holds(address)) {
+            spaces_.highest_promoted = std::max(spaces_.highest_promoted, address);
             return {};
         }
         ASSIGN_OR_RETURN(const auto block, blocks_.block_at(address));
@@ -320,8 +327,8 @@ Result<CollectionSpaces> CollectionReader::moving(const StructView& structure,
     }
     const bool has_messages =
         !process.facts.off_heap_message_queue() && (process.inner != 0 || process.middle != 0);
-    // Other roots may lead to the old heap alone.
-    if (has_messages && spaces.block.begin == 0 && spaces.highest_promoted != 0) {
+    // Other roots may lead to the old heap alone, or be none.
+    if (has_messages && spaces.block.begin == 0) {
         RETURN_IF_ERROR(fragments_.each_message(process, kMostMessages, [&](std::uint64_t word) {
             return spaces.block.begin == 0 ? roots.word_of_message(word) : Result<void>();
         }));
@@ -336,7 +343,10 @@ Result<CollectionSpaces> CollectionReader::moving(const StructView& structure,
     if (spaces.block.begin != 0 && f_.old_heap_may_be_freed(structure)) {
         return elsewhere("its old heap may have been freed");
     }
-    if (nothing_moved && has_messages) {
+    // These are freed before messages are copied.
+    const bool has_former = process.abandoned_heap.begin != 0 ||
+                            f_.abandoned(structure).begin != 0 || fragments_.any(structure);
+    if (nothing_moved && has_messages && !has_former) {
         return elsewhere("its messages may be on their way to its heap");
     }
     return spaces;

@@ -28,12 +28,14 @@ struct CollectionFields {
     /// Whether the high-water mark is not yet that of a new block.
     [[nodiscard]] bool mark_is_in_place(const StructView& structure) const;
 
-    /// Whether a fullsweep has no old heap. It is freed before a field names the new block
-    /// (erl_gc.c, full_sweep_heaps()): what was moved out of it is then not known.
+    /// Whether a fullsweep has no old heap any more, or may have none. It is freed before a field
+    /// names the new block (erl_gc.c, full_sweep_heaps()), in a hibernation long before: what was
+    /// moved out of it is then not known. It has one, apart from literals, if there was a minor
+    /// collection since the last fullsweep.
     [[nodiscard]] bool old_heap_may_be_freed(const StructView& structure) const;
 
     Field heap, htop, hend, stop, high_water, heap_sz, abandoned_heap, old_heap, old_htop, old_hend,
-        state, flags;
+        state, flags, gen_gcs;
     std::uint32_t bytes;
 };
 
@@ -87,12 +89,13 @@ class CollectionReader {
   public:
     static Result<CollectionReader> open(Vm& vm);
 
-    /// `process` was decoded from `structure`. `by_its_code`: the process's own code has called for
-    /// the collection, and the arguments are known (YieldState::apply_to_collection()). kChanged:
-    /// the collection is where its words cannot be followed: blocks are being freed, moved or
-    /// renamed, or it runs where its roots are not known. A moment later it is elsewhere.
+    /// `process` was decoded from `structure`. `own_call`: the process's own code has called for
+    /// the collection, with so many words on its stack, and arguments that are not known are left
+    /// out (YieldState::apply_to_collection()). kChanged: the collection is where its words cannot
+    /// be followed: blocks are being freed, moved or renamed, or it runs where its roots are not
+    /// known. A moment later it is elsewhere.
     Result<CollectionSpaces> read(const StructView& structure, const ProcessView& process,
-                                  bool by_its_code = false);
+                                  std::optional<std::uint32_t> own_call = {});
 
   private:
     CollectionReader(Vm& vm, CollectedFragments fragments, LayoutNames& names)

@@ -66,7 +66,9 @@ void Collectors::each_current(const Visit& visit) {
 std::vector<Collectors::Collected> Collectors::collected() {
     std::vector<Collected> found;
     each_current([&](Address process, const StructView& view) {
-        if ((view.get(f_.state) & gc_) == 0) {
+        // Once the stack or the mark has moved, all objects have (CollectionReader).
+        if ((view.get(f_.state) & gc_) == 0 || !f_.stack_is_in_place(view) ||
+            !f_.mark_is_in_place(view)) {
             return;
         }
         Collected one{process,
@@ -89,20 +91,27 @@ std::vector<Collectors::Collected> Collectors::collected() {
     return found;
 }
 
-bool Collectors::is_good_moment() {
+bool Collectors::is_good_moment(bool captures_collections) {
     bool good = true;
-    each_current([&](Address /*process*/, const StructView& view) {
+    std::map<Address, Address> tops;
+    each_current([&](Address process, const StructView& view) {
         const auto old_bytes = view.get(f_.old_hend) - view.get(f_.old_heap);
         if (view.get(f_.heap_sz) < kLargeWords && old_bytes / sizeof(std::uint64_t) < kLargeWords) {
             return;
         }
         const auto state = view.get(f_.state);
-        if ((state & gc_) == 0) {
-            good = good && (state & running_) == 0;
+        if ((state & gc_) == 0 || !captures_collections) {
+            good = good && (state & (captures_collections ? running_ : gc_)) == 0;
             return;
         }
-        good = good && f_.stack_is_in_place(view) && f_.mark_is_in_place(view);
+        // While messages are copied to the heap, its top grows.
+        const auto top = tops.emplace(process, view.get(f_.htop)).first;
+        const auto before = tops_.find(process);
+        good = good && f_.stack_is_in_place(view) && f_.mark_is_in_place(view) &&
+               !f_.old_heap_may_be_freed(view) && before != tops_.end() &&
+               before->second == top->second;
     });
+    tops_ = std::move(tops);
     return good;
 }
 
@@ -141,14 +150,14 @@ bool Collectors::lacks_header(const target::ThreadRegisters& thread, Address obj
                              !is_copy_of(vm_->target().memory(), scheme_, object, copy)));
 }
 
-/// Whether a cell that may be half moved has stayed as it is while the thread ran on several times:
-/// then its registers lead to the cell and its copy for another reason. Both may be the first of
-/// their space, whose beginning the collection remembers.
-bool Collectors::stays(const target::ThreadRegisters& thread, Address cell, std::uint64_t tail) {
+/// Whether an object that may be half moved has stayed as it is, with this word, while the thread
+/// ran on several times: then its registers lead to the object, its header or its copy for another
+/// reason. It may be the first of its space, whose beginning the collection remembers.
+bool Collectors::stays(const target::ThreadRegisters& thread, Address object, std::uint64_t word) {
     constexpr int kLooks = 4;
-    auto& seen = seen_[{thread.thread, cell}];
-    if (seen.tail != tail) {
-        seen = {.tail = tail, .registers = thread};
+    auto& seen = seen_[{thread.thread, object}];
+    if (seen.word != word) {
+        seen = {.word = word, .registers = thread};
     } else if (seen.registers.rip != thread.rip || seen.registers.general != thread.general) {
         seen.registers = thread;
         ++seen.runs;
@@ -204,11 +213,12 @@ bool Collectors::is_half_moved(Address object, const target::ThreadRegisters& th
         if (word) {
             mended.push_back(*word);
         }
-        return !word;
+        return !word && !stays(thread, object, second);
     }
     const bool header_in_hand = (first & kPrimaryMask) == kPrimaryHeader &&
                                 std::ranges::find(thread.general, first) != thread.general.end();
-    return header_in_hand || lacks_header(thread, object, first, collected);
+    return (header_in_hand && !stays(thread, object, first)) ||
+           lacks_header(thread, object, first, collected);
 }
 
 bool Collectors::is_between_stores(const target::ThreadRegisters& thread,

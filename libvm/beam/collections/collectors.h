@@ -44,9 +44,10 @@ class Collectors {
 
     /// Whether a stop of a node that runs, if it begins now, is likely to find all large processes
     /// (of 1 MiB and more, which collect on dirty schedulers) where they can be captured: none runs
-    /// on a normal scheduler, and none is in the last steps of a collection. Reads one structure
-    /// for each scheduler at work.
-    bool is_good_moment();
+    /// on a normal scheduler, and none is in the last steps of a collection, or copies messages to
+    /// its heap: so one in a collection is looked at twice. Where collections cannot be captured:
+    /// none is in one. Reads one structure for each scheduler at work.
+    bool is_good_moment(bool captures_collections = true);
 
     /// Words of that process in place of those in memory: a cell whose first word is only in a
     /// register counts as not moved, or as moved.
@@ -66,8 +67,8 @@ class Collectors {
     [[nodiscard]] static bool holds_copy(const target::ThreadRegisters& thread, Address copy);
     [[nodiscard]] bool lacks_header(const target::ThreadRegisters& thread, Address object,
                                     std::uint64_t first, const Collected& collected) const;
-    [[nodiscard]] bool stays(const target::ThreadRegisters& thread, Address cell,
-                             std::uint64_t tail);
+    [[nodiscard]] bool stays(const target::ThreadRegisters& thread, Address object,
+                             std::uint64_t word);
     [[nodiscard]] bool is_half_moved(Address object, const target::ThreadRegisters& thread,
                                      const Collected& collected, std::vector<MendedWord>& mended);
     [[nodiscard]] bool is_between_stores(const target::ThreadRegisters& thread,
@@ -90,9 +91,10 @@ class Collectors {
     std::uint64_t gc_ = 0, running_ = 0;
     std::map<Address, std::string_view> unclear_;
     std::map<Address, std::vector<MendedWord>> mended_;
-    /// A cell that may be half moved, as it was when it was first seen in this stop.
+    std::map<Address, Address> tops_;  // of heaps that were in a collection at the last look
+    /// An object that may be half moved, as it was when it was first seen in this stop.
     struct Seen {
-        std::uint64_t tail = 0;
+        std::uint64_t word = 0;
         target::ThreadRegisters registers;  ///< when the thread was last elsewhere
         int runs = 0;                       ///< of the thread since
     };

@@ -1,4 +1,5 @@
 #include <libvm/beam/layout/runtime_names.h>
+#include <libvm/beam/layout/struct_view.h>
 #include <libvm/beam/locate/emulator_tables.h>
 #include <libvm/beam/native/instruction.h>
 
@@ -122,9 +123,38 @@ std::optional<std::pair<Address, Address>> update_permission(Vm& vm,
     return std::nullopt;
 }
 
+/// resource_type_list: the head of a circular list, a type of which only the pointers are set
+/// (erl_nif_init() in erl_nif.c, OTP 25 to 29). Types of the runtime's own NIFs are always in it.
+std::optional<Address> resource_type_list(Vm& vm, const ImageSearch& search) {
+    LayoutNames names(vm.layout());
+    const auto next = names.field(runtime::ErtsResourceType::next);
+    const auto prev = names.field(runtime::ErtsResourceType::prev);
+    const auto bytes = names.bytes(runtime::ErtsResourceType::kName);
+    if (!names.outcome()) {
+        return std::nullopt;
+    }
+    const auto rest = std::max(end_of({next}), end_of({prev}));
+    const auto candidates = search.matching(bytes, [&](Address at, std::span<const std::byte> all) {
+        const StructView view(all);
+        const auto first = view.get(next);
+        const auto last = view.get(prev);
+        if (first == at || first % sizeof(Address) != 0 || last % sizeof(Address) != 0 ||
+            !vm.plausible(first, bytes) || !vm.plausible(last, bytes) ||
+            !std::ranges::all_of(all.subspan(rest),
+                                 [](std::byte byte) { return byte == std::byte{0}; })) {
+            return false;
+        }
+        const auto back = vm.bulk().word(first + prev.offset);
+        const auto forth = vm.bulk().word(last + next.offset);
+        return back && forth && *back == at && *forth == at;
+    });
+    return candidates.size() == 1 ? std::optional(candidates.front()) : std::nullopt;
+}
+
 }  // namespace
 
-EmulatorTables find_emulator_tables(Vm& vm, const Symbols& symbols, std::vector<Found>& found) {
+EmulatorTables find_emulator_tables(Vm& vm, const Symbols& symbols, const ImageSearch& search,
+                                    std::vector<Found>& found) {
     EmulatorTables tables;
     const auto named = [&](const char* name) -> std::optional<Address> {
         const auto symbol = symbols.find(name);
@@ -144,6 +174,12 @@ EmulatorTables find_emulator_tables(Vm& vm, const Symbols& symbols, std::vector<
     tables.staging_code_index = named("the_staging_code_index");
     tables.literal_area = named("erts_copy_literal_area__");
     tables.resource_types = named("resource_type_list");
+    if (!tables.resource_types) {
+        tables.resource_types = resource_type_list(vm, search);
+        if (tables.resource_types) {
+            found.push_back({"resource_type_list", *tables.resource_types, "shape"});
+        }
+    }
     if (vm.layout().has(runtime::CodePermission::kName)) {
         const auto permission = [&](const char* name, std::string_view release) {
             const auto function = symbols.find(release);

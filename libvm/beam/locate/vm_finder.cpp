@@ -66,7 +66,7 @@ Result<void> VmFinder::find(const RuntimeVersion& version) {
     }
     find_memory_tables();
     find_other_tables();
-    tables_.emulator = find_emulator_tables(vm_, symbols_, found_);
+    tables_.emulator = find_emulator_tables(vm_, symbols_, search_, found_);
     vm_.know(facts_, tables_, found_);
     return {};
 }

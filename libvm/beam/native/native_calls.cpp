@@ -70,7 +70,10 @@ NativeCalls::NativeCalls(Vm& vm, AtomWords atoms, InnermostFrames frames, Layout
       current_(names.field(runtime::Process::current)),
       arity_(names.field(runtime::Process::arity)),
       fcalls_(names.field(runtime::Process::fcalls)),
+      state_(names.field(runtime::Process::state)),
       export_mfa_(ExportFields(names).mfa),
+      running_(names.constant(runtime::constant::state_running)),
+      collecting_(names.constant(runtime::constant::state_gc)),
       // An inferred layout may lack it.
       current_process_(names.field_if_any(runtime::ErtsSchedulerData::current_process)),
       frames_(std::move(frames)) {}
@@ -138,7 +141,7 @@ std::optional<NativeCalls::Fragment> NativeCalls::fragment(const JitRange& range
         return std::nullopt;
     }
     const auto operand = *leaves + kToNativeStack.size();
-    Fragment found{.kind = kind};
+    Fragment found{.kind = kind, .begin = range.begin, .end = range.end};
     found.arguments = static_cast<std::uint64_t>(
         -std::int64_t{static_cast<std::int8_t>(std::to_integer<std::uint8_t>(code[operand]))});
     std::optional<std::size_t> behind;
@@ -247,6 +250,19 @@ std::optional<std::uint64_t> NativeCalls::live_before(Address place) const {
     return live;
 }
 
+/// The call that the shared code of light BIFs has kept, if the stack begins with its return
+/// address: where it is entered again, and the export entry.
+std::optional<NativeCalls::LightBif> NativeCalls::light_bif(const Scheduler& scheduler,
+                                                            Address stack_top) const {
+    constexpr Address kCallPlace = 8, kExportEntry = 16;
+    auto& memory = vm_->target().memory();
+    const auto top = memory.word(stack_top);
+    const auto entry = memory.word(scheduler.registers + kCallPlace);
+    const auto called = memory.word(scheduler.registers + kExportEntry);
+    const bool fits = top && entry && called && *top > *entry && *top - *entry <= kCallSiteBytes;
+    return fits ? std::optional(LightBif{*entry, *called + export_mfa_.offset}) : std::nullopt;
+}
+
 /// What differs between the calls. False: the thread is not in the call's own code.
 bool NativeCalls::complete(const Fragment& fragment, const Scheduler& scheduler,
                            const StructView& process, YieldState::State& state) const {
@@ -258,21 +274,18 @@ bool NativeCalls::complete(const Fragment& fragment, const Scheduler& scheduler,
     if (fragment.kind == Kind::kCollection) {
         const auto live = *top == state.instruction ? live_before(*top) : std::nullopt;
         state.code_mfa = 0;
-        state.collects = true;
+        state.collection_words = 1;  // the return address (emit_garbage_collect())
         state.arity = live.value_or(0);
         state.stack_top += kWord;
         return live.has_value();
     }
     if (fragment.kind == Kind::kLightBif) {
-        // The fragment keeps them there: where the call is entered again, the export entry.
-        constexpr Address kCallPlace = 8, kExportEntry = 16;
-        const auto entry = memory.word(scheduler.registers + kCallPlace);
-        const auto called = memory.word(scheduler.registers + kExportEntry);
-        if (!entry || !called || *top <= *entry || *top - *entry > kCallSiteBytes) {
+        const auto called = light_bif(scheduler, state.stack_top);
+        if (!called) {
             return false;
         }
-        state.code_mfa = *called + export_mfa_.offset;
-        state.instruction = *entry;
+        state.code_mfa = called->function;
+        state.instruction = called->place;
         state.stack_top += kWord;
     } else {
         std::array<std::uint64_t, kFrameWords> frame{};
@@ -466,6 +479,76 @@ std::optional<YieldState::State> NativeCalls::unwound(const target::ThreadRegist
                        *caller->reductions_left);
 }
 
+/// The process, and its state, of a thread that collects on behalf of native code that compiled
+/// code has called: in it, or behind it in the shared code of the call (beam_jit_common.cpp,
+/// beam_jit_call_bif(), beam_jit_call_nif(); jit/x86/instr_bif.cpp, emit_call_light_bif_shared();
+/// OTP 25 to 29), or where the code before a plain call for a collection does not tell the live x
+/// registers. A collection moves all words of the stack, so that all are terms; which others it
+/// moves, the call's result or arguments, is not known.
+std::optional<std::pair<Address, YieldState::State>> NativeCalls::in_collection(
+    const target::ThreadRegisters& thread) {
+    const auto* scheduler = is_native(thread.rip) ? scheduler_of(thread) : nullptr;
+    if (scheduler == nullptr) {
+        return std::nullopt;
+    }
+    auto& memory = vm_->target().memory();
+    const auto process = memory.word(scheduler->data + current_process_->offset);
+    const auto returns_to = memory.word(scheduler->registers - kWord);
+    if (!process || *process == 0 || *process % kWord != 0 || !returns_to) {
+        return std::nullopt;
+    }
+    const auto read = OwnedStruct::read(
+        memory, *process,
+        static_cast<std::uint32_t>(end_of({htop_, stop_, i_, current_, arity_, fcalls_, state_})));
+    const auto bits = read ? read->view().get(state_) : 0;
+    if ((bits & running_) == 0 || (bits & collecting_) == 0) {
+        return std::nullopt;
+    }
+    const auto view = read->view();
+    YieldState::State state{.instruction = view.get(i_),
+                            .heap_top = view.get(htop_),
+                            .stack_top = view.get(stop_),
+                            .arguments = scheduler->registers,
+                            .reductions_left = static_cast<std::int32_t>(view.get(fcalls_)),
+                            .in_function = true,
+                            .without_x_registers = true,
+                            .collection_words = 0,
+                            .passing = true};
+    const auto fragment = std::ranges::find_if(fragments_, [&](const Fragment& one) {
+        return one.begin < *returns_to && *returns_to < one.end;
+    });
+    if (fragment == fragments_.end()) {
+        const auto frame = frames_.find(*returns_to, state.stack_top, true);
+        if (!frame || frame->stack_top < state.stack_top) {
+            return std::nullopt;
+        }
+        state.instruction = frame->place;
+        state.without_frame = frame->left_out;
+        state.collection_words =
+            static_cast<std::uint32_t>((frame->stack_top - state.stack_top) / kWord);
+        return std::pair(*process, state);
+    }
+    Address function = view.get(current_);
+    if (fragment->kind == Kind::kCollection) {
+        const auto top = memory.word(state.stack_top);
+        const bool is_plain = top && *top == state.instruction && !call_of(thread);
+        state.collection_words = 1;
+        return is_plain ? std::optional(std::pair(*process, state)) : std::nullopt;
+    }
+    if (fragment->kind == Kind::kLightBif) {
+        const auto called = light_bif(*scheduler, state.stack_top);
+        if (!called) {
+            return std::nullopt;
+        }
+        function = called->function;
+        state.instruction = called->place;
+        state.collection_words = 1;
+    } else if (fragment->kind == Kind::kNif) {
+        state.instruction = function + mfa_.bytes;
+    }
+    return arity_of(function) ? std::optional(std::pair(*process, state)) : std::nullopt;
+}
+
 /// The process, and its state, of a thread whose registers are those of compiled code.
 std::optional<std::pair<Address, YieldState::State>> NativeCalls::in_compiled_code(
     const target::ThreadRegisters& thread) {
@@ -487,6 +570,11 @@ std::optional<std::pair<Address, YieldState::State>> NativeCalls::in_compiled_co
         state->on_its_way = true;
     }
     return state ? std::optional(std::pair(*process, *state)) : std::nullopt;
+}
+
+bool NativeCalls::known_in_compiled_code(const target::ThreadRegisters& thread) {
+    const auto compiled = in_compiled_code(thread);
+    return compiled && !compiled->second.without_x_registers && !compiled->second.without_frame;
 }
 
 /// Whether a call that the kernel has restarted since a stop (restart_syscall(2), which keeps the
@@ -522,6 +610,10 @@ std::vector<std::pair<Address, YieldState::State>> NativeCalls::states(
     std::span<const target::ThreadRegisters> threads) {
     std::vector<std::pair<Address, YieldState::State>> found;
     for (const auto& thread : threads) {
+        if (const auto collecting = in_collection(thread)) {
+            found.push_back(*collecting);
+            continue;
+        }
         const auto call = call_of(thread);
         const auto seen = seen_.find(thread.thread);
         const bool again = call && seen != seen_.end() && same(*call, seen->second.call);

@@ -42,8 +42,12 @@ class NativeCalls {
     /// the process.
     bool stays_in_call(const target::ThreadRegisters& thread);
 
+    /// Whether a stopped thread is at a place of compiled code that tells the innermost frame and
+    /// all x registers.
+    bool known_in_compiled_code(const target::ThreadRegisters& thread);
+
     /// The states of the processes whose thread stays in such a call, waits in it for something
-    /// outside of the node, or is in compiled code.
+    /// outside of the node, is in compiled code, or in a collection for any of these.
     std::vector<std::pair<Address, YieldState::State>> states(
         std::span<const target::ThreadRegisters> threads);
 
@@ -66,6 +70,7 @@ class NativeCalls {
     enum class Kind : std::uint8_t { kLightBif, kBif, kNif, kCollection, kOther };
     struct Fragment {
         Kind kind = Kind::kBif;
+        Address begin = 0, end = 0;
         Address returns_to = 0;  ///< of the call into native code
         /// Where the BIF or NIF returns to in the native function that calls it, which also
         /// collects afterwards; 0: it is called directly.
@@ -75,6 +80,10 @@ class NativeCalls {
     struct Scheduler {
         Address data = 0;
         Address registers = 0;
+    };
+    struct LightBif {
+        Address place = 0;     ///< of the call, where it is entered again
+        Address function = 0;  ///< its ErtsCodeMFA
     };
     struct Call {
         Kind kind = Kind::kBif;
@@ -101,6 +110,8 @@ class NativeCalls {
                                               const Scheduler& scheduler) const;
     std::optional<YieldState::State> unwound(const target::ThreadRegisters& thread,
                                              const Call& call);
+    std::optional<std::pair<Address, YieldState::State>> in_collection(
+        const target::ThreadRegisters& thread);
     std::optional<std::pair<Address, YieldState::State>> in_compiled_code(
         const target::ThreadRegisters& thread);
     std::optional<YieldState::State> in_function(Address place, Address stack_top, bool native,
@@ -113,13 +124,16 @@ class NativeCalls {
     [[nodiscard]] const Scheduler* scheduler_of(const target::ThreadRegisters& thread) const;
     [[nodiscard]] std::optional<std::uint64_t> arity_of(Address mfa) const;
     [[nodiscard]] std::optional<std::uint64_t> live_before(Address place) const;
+    [[nodiscard]] std::optional<LightBif> light_bif(const Scheduler& scheduler,
+                                                    Address stack_top) const;
     [[nodiscard]] bool complete(const Fragment& fragment, const Scheduler& scheduler,
                                 const StructView& process, YieldState::State& state) const;
 
     Vm* vm_;
     AtomWords atoms_;
     MfaFields mfa_;
-    Field htop_, stop_, i_, current_, arity_, fcalls_, export_mfa_;
+    Field htop_, stop_, i_, current_, arity_, fcalls_, state_, export_mfa_;
+    std::uint64_t running_ = 0, collecting_ = 0;
     std::optional<Field> current_process_;
     std::vector<Fragment> fragments_;
     std::vector<Scheduler> schedulers_;

@@ -145,17 +145,19 @@ bool YieldState::apply(Address process, std::span<std::byte> structure) const {
     return true;
 }
 
-bool YieldState::apply_to_collection(Address process, std::span<std::byte> structure) const {
+std::optional<std::uint32_t> YieldState::apply_to_collection(Address process,
+                                                             std::span<std::byte> structure) const {
     const auto* state = of(process);
     const auto bits = StructView(structure).get(state_);
-    if (state == nullptr || !state->collects || (bits & running_) == 0 ||
+    if (state == nullptr || !state->collection_words || (bits & running_) == 0 ||
         (bits & collecting_) == 0 || (bits & otherwise_) != 0) {
-        return false;
+        return std::nullopt;
     }
+    put(structure, i_, state->instruction);
     put(structure, current_, state->code_mfa);
     put(structure, arity_, state->arity);
     put(structure, arg_reg_, state->arguments);
-    return true;
+    return state->collection_words;
 }
 
 }  // namespace beamdump::beam

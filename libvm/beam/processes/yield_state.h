@@ -7,6 +7,7 @@
 #include <libvm/target/process/threads.h>
 
 #include <map>
+#include <optional>
 #include <span>
 
 namespace beamdump::beam {
@@ -42,8 +43,9 @@ class YieldState {
         bool without_frame = false;
         /// It runs compiled code, and may soon be at a yield point.
         bool on_its_way = false;
-        /// Compiled code has called for a collection, whose roots are the arguments.
-        bool collects = false;
+        /// Its own code has called for the collection that it is in, with so many words on its
+        /// stack; the arguments are roots.
+        std::optional<std::uint32_t> collection_words = {};
         /// The call may be at its beginning or end: all but the arguments is in the structure.
         bool passing = false;
     };
@@ -64,10 +66,11 @@ class YieldState {
     /// what the emulator would write there (jit/x86/process_main.cpp, context_switch_simplified).
     /// False if it is unknown or does not fit the structure.
     [[nodiscard]] bool apply(Address process, std::span<std::byte> structure) const;
-    /// If the process is in the middle of a collection that its compiled code has called for:
-    /// writes where its arguments are into the copy of its structure. Its stack then begins with
-    /// the call's return address.
-    [[nodiscard]] bool apply_to_collection(Address process, std::span<std::byte> structure) const;
+    /// If the process is in the middle of a collection that its own code has called for: writes
+    /// where it is and its arguments are into the copy of its structure. Gives how many words of
+    /// that call its stack begins with.
+    [[nodiscard]] std::optional<std::uint32_t> apply_to_collection(
+        Address process, std::span<std::byte> structure) const;
 
   private:
     [[nodiscard]] std::optional<State> state_of(const target::ThreadRegisters& thread,

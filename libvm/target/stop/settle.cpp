@@ -18,6 +18,8 @@ namespace {
 /// For how long threads run on: for longer where none has come to run.
 constexpr std::chrono::microseconds kShortestMoment{10};
 constexpr std::chrono::microseconds kLongestMoment{1000};
+/// The last one of so many parts of the time is for what is enough.
+constexpr int kLatePart = 5;
 
 bool is_scheduler(pid_t thread) {
     std::ifstream file(fmt::format("/proc/{}/comm", thread));
@@ -48,12 +50,12 @@ class StoppedThreads {
         return moved;
     }
 
-    /// Schedulers whose state is not certain.
-    std::vector<pid_t> uncertain(const Settling& settling) {
+    /// Schedulers whose state is not certain. `late`: nor enough.
+    std::vector<pid_t> uncertain(const Settling& settling, bool late) {
         std::vector<pid_t> found;
         for (const auto& [thread, registers] : registers_) {
             if (!registers.in_system_call() && !settling.certain(registers) &&
-                runs_erlang(thread)) {
+                !(late && settling.enough && settling.enough(registers)) && runs_erlang(thread)) {
                 found.push_back(thread);
             }
         }
@@ -107,12 +109,13 @@ bool is_scheduler_name(std::string_view name) {
 
 Result<std::vector<ThreadRegisters>> settle(ThreadStop& stop, const Settling& settling) {
     const auto end = clock_ns(CLOCK_MONOTONIC) + settling.longest.count();
+    const auto late = end - settling.longest.count() / kLatePart;
     StoppedThreads threads(stop);
     threads.read(stop.threads());
     auto moment = kShortestMoment;
     bool ran = false;
     while (true) {
-        auto restless = threads.uncertain(settling);
+        auto restless = threads.uncertain(settling, clock_ns(CLOCK_MONOTONIC) >= late);
         if (restless.empty() && settling.restless) {
             restless = settling.restless(threads.registers());
         }

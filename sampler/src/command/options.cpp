@@ -29,6 +29,7 @@ constexpr std::uint64_t kMaxRate = 10'000;
 /// thread goes on, and logs that: at 95,000 in a virtual machine.
 constexpr std::uint64_t kMaxBurstRate = 60'000;
 constexpr std::uint64_t kMaxRows = 1'000'000;
+constexpr std::uint64_t kMaxSeconds = 86'400;
 
 /// The command line before validation.
 struct RawOptions {
@@ -50,6 +51,7 @@ struct RawOptions {
     bool readings = false;
     bool off_cpu = false;
     std::uint64_t limit = ProfileCommand().limit;
+    std::uint64_t seconds = static_cast<std::uint64_t>(McpCommand().longest.count());
     RawTop top;
 };
 
@@ -226,6 +228,46 @@ CLI::App* declare_alloc(CLI::App& app, RawOptions& raw) {
     return command;
 }
 
+CLI::App* declare_mcp(CLI::App& app, RawOptions& raw) {
+    auto* command = app.add_subcommand(
+        "mcp",
+        "Serve stacks, profile, blame, alloc and top to an assistant over standard input and "
+        "output, by the Model Context Protocol.");
+    declare_node(*command, raw, false);
+    command->add_option("--max-seconds", raw.seconds, "Give up an answer that takes longer")
+        ->capture_default_str()
+        ->type_name("N")
+        ->check(at_most(kMaxSeconds), "");
+    command->footer("Example: beamdump-sample mcp rabbit@host");
+    return command;
+}
+
+/// The commands of a program.
+struct Commands {
+    CLI::App* stacks = nullptr;
+    CLI::App* profile = nullptr;
+    CLI::App* blame = nullptr;
+    CLI::App* alloc = nullptr;
+    CLI::App* map = nullptr;
+    CLI::App* top = nullptr;
+    CLI::App* mcp = nullptr;
+};
+
+Commands declare_commands(CLI::App& app, RawOptions& raw) {
+    Commands commands;
+    commands.stacks = declare_stacks(app, raw);
+    commands.profile = declare_profile(app, raw);
+    commands.blame = declare_blame(app, raw);
+    commands.alloc = declare_alloc(app, raw);
+    commands.map = declare_perf_map(app, raw);
+    commands.top = app.add_subcommand(
+        "top", "Show a node's processes live: growing heaps and mailboxes, reductions.");
+    declare_node(*commands.top, raw);
+    declare_top(*commands.top, raw.top);
+    commands.mcp = declare_mcp(app, raw);
+    return commands;
+}
+
 /// The format that was asked for, if one was.
 Result<std::optional<StackFormat>> format_of(const RawOptions& raw) {
     if (raw.format.empty()) {
@@ -354,15 +396,7 @@ Result<Command> parse_options(const std::vector<std::string>& arguments) {
         "Example: beamdump-sample stacks rabbit@host\n"
         "Example: beamdump-sample profile rabbit@host --duration 30s\n"
         "Example: beamdump-sample top rabbit@host");
-    declare_stacks(app, raw);
-    const auto* profile = declare_profile(app, raw);
-    const auto* blame = declare_blame(app, raw);
-    const auto* alloc = declare_alloc(app, raw);
-    const auto* map = declare_perf_map(app, raw);
-    auto* top = app.add_subcommand(
-        "top", "Show a node's processes live: growing heaps and mailboxes, reductions.");
-    declare_node(*top, raw);
-    declare_top(*top, raw.top);
+    const auto commands = declare_commands(app, raw);
     manual::add_generate(app);
     ASSIGN_OR_RETURN(auto answer, program::parse_command_line(app, arguments));
     if (answer) {
@@ -371,18 +405,21 @@ Result<Command> parse_options(const std::vector<std::string>& arguments) {
     if (!raw.layout.empty()) {
         raw.node.layout = raw.layout;
     }
-    if (top->parsed()) {
+    if (commands.mcp->parsed()) {
+        return McpCommand{std::move(raw.node), std::chrono::seconds(raw.seconds)};
+    }
+    if (commands.top->parsed()) {
         ASSIGN_OR_RETURN(auto settings, top_settings(raw.top));
         return TopCommand{std::move(raw.node), std::move(settings)};
     }
-    if (map->parsed()) {
+    if (commands.map->parsed()) {
         return PerfMapCommand{std::move(raw.node)};
     }
-    if (alloc->parsed()) {
+    if (commands.alloc->parsed()) {
         ASSIGN_OR_RETURN(auto command, alloc_command(std::move(raw)));
         return command;
     }
-    if (profile->parsed() || blame->parsed()) {
+    if (commands.profile->parsed() || commands.blame->parsed()) {
         ASSIGN_OR_RETURN(auto command, profile_command(std::move(raw)));
         return command;
     }
@@ -391,6 +428,16 @@ Result<Command> parse_options(const std::vector<std::string>& arguments) {
         return std::unexpected(command.error());
     }
     return std::move(*command);
+}
+
+void each_command(const std::function<void(const CLI::App& command)>& visit) {
+    RawOptions raw;
+    CLI::App app;
+    const auto commands = declare_commands(app, raw);
+    for (const auto* command : {commands.stacks, commands.profile, commands.blame, commands.alloc,
+                                commands.map, commands.top, commands.mcp}) {
+        visit(*command);
+    }
 }
 
 }  // namespace beamdump::sampler

@@ -13,6 +13,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <variant>
@@ -80,15 +81,23 @@ struct TopCommand {
     TopSettings settings;
 };
 
+struct McpCommand {
+    NodeOptions node;
+    std::chrono::seconds longest{120};  ///< an answer that takes longer is given up
+};
+
 /// Requested text (--help, --version) instead of a command.
 struct Answer {
     std::string text;
 };
 
-using Command =
-    std::variant<Answer, StacksCommand, ProfileCommand, AllocCommand, PerfMapCommand, TopCommand>;
+using Command = std::variant<Answer, StacksCommand, ProfileCommand, AllocCommand, PerfMapCommand,
+                             TopCommand, McpCommand>;
 
 /// Parses the command line (without the program's name). Error: kUsage.
 Result<Command> parse_options(const std::vector<std::string>& arguments);
+
+/// Shows each command as it is declared.
+void each_command(const std::function<void(const CLI::App& command)>& visit);
 
 }  // namespace beamdump::sampler

@@ -1,5 +1,6 @@
 #include "command/run.h"
 
+#include "command/node_answers.h"
 #include "command/options.h"
 #include "screen/top_screen.h"
 #include "show/alloc.h"
@@ -15,6 +16,7 @@
 #include <libsample/node/perf_map.h>
 #include <libvm/nodes/locate_options.h>
 #include <libvm/nodes/node_choice.h>
+#include <mcp/server.h>
 #include <program/start.h>
 
 #include <fmt/format.h>
@@ -61,9 +63,8 @@ Result<void> write_lines(ObservedNode& node, const TopSettings& settings, bool j
 
 /// Shows a node again and again: on a screen if standard output and input are a terminal and
 /// neither JSON nor a number of refreshes is asked for. Ended by a signal it is done.
-Result<void> run_top(ObservedNode& node, const TopSettings& settings, bool json,
-                     program::Streams& streams, const std::atomic<bool>& cancelled) {
-    DescriptorOutput output(streams.out_descriptor, "standard output");
+Result<void> run_top(ObservedNode& node, const TopSettings& settings, bool json, Output& output,
+                     const std::atomic<bool>& cancelled) {
     const bool screen =
         output.is_terminal() && ::isatty(STDIN_FILENO) == 1 && !json && !settings.count;
     auto outcome = screen ? top_screen(node, settings.options, settings.interval, cancelled)
@@ -130,13 +131,12 @@ int end_run(program::Streams& streams, const Result<Report>& report) {
     return report->complete() ? kDone : kIncomplete;
 }
 
-int run_stacks(const StacksCommand& command, program::Streams& streams,
+int run_stacks(const StacksCommand& command, program::Streams& streams, Output& output,
                const std::atomic<bool>& cancelled, target::StopTracker& stops) {
     auto node = open_node(command.node, cancelled);
     if (!node) {
         return give_up(streams, node.error());
     }
-    DescriptorOutput output(streams.out_descriptor, "standard output");
     const auto report =
         command.node.json
             ? collect_and_show<StacksJson>(**node, command.options, stops, cancelled, output)
@@ -186,9 +186,8 @@ int run_waits(const ProfileCommand& command, ObservedNode& node, program::Stream
     return end_run(streams, report);
 }
 
-int run_profile(const ProfileCommand& command, program::Streams& streams,
+int run_profile(const ProfileCommand& command, program::Streams& streams, Output& output,
                 const std::atomic<bool>& cancelled) {
-    DescriptorOutput output(streams.out_descriptor, "standard output");
     if (auto fit = check_output(output, command.format); !fit) {
         return give_up(streams, fit.error());
     }
@@ -231,9 +230,8 @@ int run_function_calls(const AllocCommand& command, ObservedNode& node, program:
     return end_run(streams, report);
 }
 
-int run_alloc(const AllocCommand& command, program::Streams& streams,
+int run_alloc(const AllocCommand& command, program::Streams& streams, Output& output,
               const std::atomic<bool>& cancelled) {
-    DescriptorOutput output(streams.out_descriptor, "standard output");
     if (auto fit = check_output(output, command.format); !fit) {
         return give_up(streams, fit.error());
     }
@@ -257,26 +255,25 @@ int run_alloc(const AllocCommand& command, program::Streams& streams,
     return end_run(streams, report);
 }
 
-int run_top_command(const TopCommand& command, program::Streams& streams,
+int run_top_command(const TopCommand& command, program::Streams& streams, Output& output,
                     const std::atomic<bool>& cancelled) {
     auto node = open_node(command.node, cancelled);
     if (!node) {
         return give_up(streams, node.error());
     }
     streams.finishing();
-    const auto outcome = run_top(**node, command.settings, command.node.json, streams, cancelled);
+    const auto outcome = run_top(**node, command.settings, command.node.json, output, cancelled);
     return outcome || outcome.error().code == ErrorCode::kClosedPipe
                ? kDone
                : give_up(streams, outcome.error());
 }
 
-int run_perf_map(const PerfMapCommand& command, program::Streams& streams,
+int run_perf_map(const PerfMapCommand& command, program::Streams& streams, Output& output,
                  const std::atomic<bool>& cancelled) {
     auto node = open_node(command.node, cancelled);
     if (!node) {
         return give_up(streams, node.error());
     }
-    DescriptorOutput output(streams.out_descriptor, "standard output");
     auto outcome = perf_map(**node, output);
     output.flush();
     if (outcome && !output.ok()) {
@@ -288,7 +285,40 @@ int run_perf_map(const PerfMapCommand& command, program::Streams& streams,
                : give_up(streams, outcome.error());
 }
 
+/// Serves the other commands until standard input ends.
+int run_mcp(const McpCommand& command, program::Streams& streams, Output& output,
+            const std::atomic<bool>& cancelled, target::StopTracker& stops) {
+    if (output.is_terminal()) {
+        return give_up(streams, {ErrorCode::kUsage,
+                                 "mcp speaks to a program: an assistant's client starts it, with "
+                                 "pipes for standard input and output"});
+    }
+    if (const auto node = open_node(command.node, cancelled); !node) {
+        return give_up(streams, node.error());
+    }
+    mcp::Session session(std::make_unique<NodeAnswers>(command, stops), output, command.longest);
+    const auto served = mcp::serve(session, STDIN_FILENO, streams.out_descriptor);
+    return served ? kDone : give_up(streams, served.error());
+}
+
 }  // namespace
+
+int ask_node(const Command& command, program::Streams& streams, Output& output,
+             const std::atomic<bool>& cancelled, target::StopTracker& stops) {
+    if (const auto* profile = std::get_if<ProfileCommand>(&command)) {
+        return run_profile(*profile, streams, output, cancelled);
+    }
+    if (const auto* alloc = std::get_if<AllocCommand>(&command)) {
+        return run_alloc(*alloc, streams, output, cancelled);
+    }
+    if (const auto* top = std::get_if<TopCommand>(&command)) {
+        return run_top_command(*top, streams, output, cancelled);
+    }
+    if (const auto* map = std::get_if<PerfMapCommand>(&command)) {
+        return run_perf_map(*map, streams, output, cancelled);
+    }
+    return run_stacks(std::get<StacksCommand>(command), streams, output, cancelled, stops);
+}
 
 int run(const std::vector<std::string>& arguments, program::Streams& streams,
         const std::atomic<bool>& cancelled, target::StopTracker& stops) {
@@ -303,19 +333,11 @@ int run(const std::vector<std::string>& arguments, program::Streams& streams,
     if (auto enough = program::ensure_descriptors(); !enough) {
         return give_up(streams, enough.error());
     }
-    if (const auto* profile = std::get_if<ProfileCommand>(&*parsed)) {
-        return run_profile(*profile, streams, cancelled);
+    DescriptorOutput output(streams.out_descriptor, "standard output");
+    if (const auto* serving = std::get_if<McpCommand>(&*parsed)) {
+        return run_mcp(*serving, streams, output, cancelled, stops);
     }
-    if (const auto* alloc = std::get_if<AllocCommand>(&*parsed)) {
-        return run_alloc(*alloc, streams, cancelled);
-    }
-    if (const auto* top = std::get_if<TopCommand>(&*parsed)) {
-        return run_top_command(*top, streams, cancelled);
-    }
-    if (const auto* map = std::get_if<PerfMapCommand>(&*parsed)) {
-        return run_perf_map(*map, streams, cancelled);
-    }
-    return run_stacks(std::get<StacksCommand>(*parsed), streams, cancelled, stops);
+    return ask_node(*parsed, streams, output, cancelled, stops);
 }
 
 }  // namespace beamdump::sampler

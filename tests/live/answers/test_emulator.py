@@ -16,7 +16,6 @@ from support.node import start_workload
 from support.release import RELEASE
 
 RESOURCES = 100_000
-TRIES = 10
 # What is known of permissions; the executable of 29 has no names of what it would be read by.
 HAS_PERMISSIONS = RELEASE in ("25", "27")
 
@@ -28,33 +27,21 @@ def by_name(items, key="process"):
 class Emulator(unittest.TestCase):
     def setUp(self):
         self.scratch = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
-        self.library = build_nif(self.scratch, "emulator")
-        self.start()
-        self.addCleanup(lambda: self.node.stop())
-        self.dump = self.scratch / "emulator.beamdump"
-
-    def start(self):
-        with mock.patch.dict(os.environ, BEAMDUMP_EMULATOR_NIF=str(self.library)):
+        library = build_nif(self.scratch, "emulator")
+        with mock.patch.dict(os.environ, BEAMDUMP_EMULATOR_NIF=str(library)):
             self.node = start_workload("emulator", 0.1)
+        self.addCleanup(self.node.stop)
+        self.dump = self.scratch / "emulator.beamdump"
 
     def report(self, *options):
         tools.capture(self.node, self.dump, "--force", *options)
         return tools.analyze_json("emulator", self.dump, "--limit", "0")
 
     def held(self):
-        """Until the test ends. What the node needs for its own answer may wait for the scheduler that is
-        held: then another node is asked."""
-        for attempt in range(TRIES):
-            file = self.scratch / f"release{attempt}"
-            self.addCleanup(file.touch)
-            try:
-                self.assertEqual(self.node.ask(f"emulator hold {file}", seconds=10), "ok")
-                return
-            except TimeoutError:
-                file.touch()
-                self.node.stop()
-                self.start()
-        self.fail("no node held a scheduler and answered")
+        """A scheduler is held until the test ends."""
+        file = self.scratch / "release"
+        self.addCleanup(file.touch)
+        self.assertEqual(self.node.ask(f"emulator hold {file}"), "ok")
 
     def check_held(self, report, since):
         holding = [line for line in report["thread_progress"]

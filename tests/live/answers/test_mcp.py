@@ -10,16 +10,10 @@ import subprocess
 import tempfile
 import unittest
 
-from support import schemas, tools
+from support import assistant, schemas, tools
 from support.node import ApplicationStart, start_workload
-from support.paths import ANALYZE, CAPTURE, ROOT
+from support.paths import ANALYZE, CAPTURE
 
-CLIENT = ROOT / "tests" / "live" / "support" / "mcp_client.py"
-# A token is at least about 4 bytes of such JSON; text and structured content are counted together.
-MOST_TOKENS = 8000
-BYTES_OF_TOKEN = 4
-# What an answer says of itself: its texts are data.
-NOTE = "data, not instructions"
 LETTERS = "QXZJKVWY"
 
 # Of each tool the arguments besides the dump. `P` is a process of the node.
@@ -51,42 +45,19 @@ INCIDENTS = {
 }
 
 
-def python_of_client():
-    found = subprocess.run([ROOT / "scripts" / "install-pypi", "mcp"], text=True, stdout=subprocess.PIPE, check=True)
-    return found.stdout.strip()
-
-
 def endless(dump):
     """A statement that ends only when it is ended, however quick the machine is."""
     return {"dumps": [dump], "statement":
             "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n"}
 
 
-class Client(unittest.TestCase):
+class Client(assistant.Client):
+    server = (ANALYZE, "mcp")
+
     @classmethod
     def setUpClass(cls):
-        cls.python = python_of_client()
+        super().setUpClass()
         cls.scratch = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
-
-    def ask(self, steps, *options, mode="auto"):
-        ended = subprocess.run([self.python, "-B", CLIENT, mode, ANALYZE, "mcp", *options], input=json.dumps(steps),
-                               text=True, capture_output=True, timeout=300)
-        self.assertEqual(ended.returncode, 0, ended.stderr[-3000:])
-        told = json.loads(ended.stdout)
-        for answer in told["answers"]:
-            self.is_bounded(answer)
-        return told
-
-    def is_bounded(self, answer):
-        """A call's answer, as text and as structured content."""
-        if "content" not in answer:
-            return
-        text = "".join(part["text"] for part in answer["content"])
-        structured = json.dumps(answer.get("structuredContent", ""), ensure_ascii=False, separators=(",", ":"))
-        self.assertLess(len(text.encode()) + len(structured.encode()), MOST_TOKENS * BYTES_OF_TOKEN, text[:200])
-        if not answer["isError"]:
-            self.assertIn(NOTE, text)
-            self.assertEqual(json.loads(text), answer["structuredContent"])
 
 
 class Tools(Client):
@@ -121,6 +92,9 @@ class Tools(Client):
         listed = self.ask([{"list": "tools"}], *options, mode=mode)["answers"][0]["tools"]
         steps = [{"call": tool["name"], "arguments": self.arguments(tool, dump)} for tool in listed]
         told = self.ask(steps, *options, mode=mode)
+        for tool, answer in zip(listed, told["answers"]):
+            if not answer["isError"]:
+                self.follows_schema(tool, answer)
         return told["version"], {tool["name"]: answer for tool, answer in zip(listed, told["answers"])}
 
     def check_all(self, dump, mode, version):

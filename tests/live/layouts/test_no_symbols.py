@@ -113,9 +113,10 @@ class NoSymbols(unittest.TestCase):
             self.assertGreaterEqual(by_name & both, {
                 "erts_proc", "erts_port", "erts_atom_table", "erts_node_table", "erts_this_node",
                 "erts_literals_start", "erts_literals_size", "the_active_code_index",
-                "beam_normal_exit", "beam_exit", "beam_continue_exit"})
+                "beam_normal_exit", "beam_exit", "beam_continue_exit", "resource_type_list"})
         else:
             self.assertEqual(by_name, set())
+            self.assertIn("resource_type_list", both)
 
     def test_the_dumps_say_the_same(self):
         named, searched = [without(tools.analyze_json("summary", dump), OF_THE_CAPTURE)

@@ -54,7 +54,7 @@ class StormNode:
 
     def rounds(self):
         """How often the processes have worked through their items."""
-        return int(self.node.ask("storm rounds"))
+        return int(self.node.ask("storm rounds", 900))
 
     def wait_for_rounds(self, count):
         """Until they have done so that often: they go on after captures."""

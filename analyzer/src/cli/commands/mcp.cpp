@@ -1,11 +1,13 @@
 #include "cli/command_table.h"
-#include "cli/mcp/server.h"
+#include "cli/mcp/dump_answers.h"
 
 #include <libdump/base/return_if_error.h>
+#include <mcp/server.h>
 
 #include <CLI/CLI.hpp>
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <unistd.h>
@@ -42,6 +44,11 @@ class McpCommand final : public Command {
                        "Give up an answer that takes longer, 1 to 86400 (default 120)")
             ->check(CLI::Range(1, kDay).description(""))
             ->option_text("N");
+        app.add_option("--page-bytes", page_bytes_,
+                       "Divide answers into pages of N bytes (default 12000, which suits a model; "
+                       "up to 16777216 for a program)")
+            ->check(CLI::Range(mcp::kPageBytes, mcp::kMostAnswerBytes).description(""))
+            ->option_text("N");
     }
 
     Result<void> check_options() override {
@@ -65,11 +72,12 @@ class McpCommand final : public Command {
         }
         ASSIGN_OR_RETURN(
             auto answers,
-            mcp::Answers::make(
+            DumpAnswers::make(
                 {.dumps = dumps_,
                  .folders = folders_,
-                 .writing = allow_write_ ? mcp::Writing::kAllowed : mcp::Writing::kRefused,
+                 .writing = allow_write_ ? Writing::kAllowed : Writing::kRefused,
                  .unredacted = redacted_only_ ? Unredacted::kRefused : Unredacted::kOpened,
+                 .page_bytes = page_bytes_,
                  .open = invocation.open_options()},
                 {}));
         mcp::Session session(std::move(answers), invocation.out(), std::chrono::seconds(seconds_));
@@ -85,6 +93,7 @@ class McpCommand final : public Command {
     bool redacted_only_ = false;
     bool allow_write_ = false;
     int seconds_ = 120;
+    std::size_t page_bytes_ = mcp::kPageBytes;
 };
 
 }  // namespace

@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <system_error>
 
-namespace beamdump::cli::mcp {
+namespace beamdump::cli {
 
 namespace {
 
@@ -118,4 +118,4 @@ Result<std::string> Dumps::find(std::string_view name) const {
                             folders_.empty() ? "" : "; the tool open opens others"));
 }
 
-}  // namespace beamdump::cli::mcp
+}  // namespace beamdump::cli

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace beamdump::cli::mcp {
+namespace beamdump::cli {
 
 /// The names of the dumps that questions may be asked about, and the folders where others are. A
 /// name is the path as it was given. Not thread-safe.
@@ -40,4 +40,4 @@ class Dumps {
     std::vector<std::string> paths_;
 };
 
-}  // namespace beamdump::cli::mcp
+}  // namespace beamdump::cli

@@ -15,7 +15,7 @@ namespace beamdump::test {
 namespace {
 
 namespace fs = std::filesystem;
-using cli::mcp::Dumps;
+using cli::Dumps;
 using ::testing::HasSubstr;
 
 class McpDumps : public ::testing::Test {

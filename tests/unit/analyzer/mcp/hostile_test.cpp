@@ -1,6 +1,8 @@
-#include "cli/mcp/session.h"
+#include "cli/mcp/dump_answers.h"
 #include "program.h"
 #include "support/text_output.h"
+
+#include <mcp/session.h>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -19,9 +21,9 @@
 namespace beamdump::test {
 namespace {
 
-using cli::mcp::Answers;
-using cli::mcp::Session;
-using cli::mcp::Writing;
+using cli::DumpAnswers;
+using cli::Writing;
+using mcp::Session;
 
 constexpr int kMessages = 10'000;
 
@@ -176,7 +178,7 @@ TEST(McpHostile, TenThousandMessagesTouchNoFileAndEachAnswerIsOne) {
     std::filesystem::current_path(there);
     const auto files = files_below(root);
     TextOutput output;
-    auto answers = Answers::make(
+    auto answers = DumpAnswers::make(
         {.dumps = {dump}, .folders = {allowed.string()}, .writing = Writing::kAllowed, .open = {}},
         {});
     ASSERT_TRUE(answers.has_value());

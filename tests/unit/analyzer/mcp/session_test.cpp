@@ -1,7 +1,8 @@
-#include "cli/mcp/session.h"
-
+#include "cli/mcp/dump_answers.h"
 #include "program.h"
 #include "support/text_output.h"
+
+#include <mcp/session.h>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -21,10 +22,10 @@
 namespace beamdump::test {
 namespace {
 
-using cli::mcp::Answers;
-using cli::mcp::MessageParser;
-using cli::mcp::Policy;
-using cli::mcp::Session;
+using cli::DumpAnswers;
+using cli::Policy;
+using mcp::MessageParser;
+using mcp::Session;
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -40,7 +41,7 @@ class McpSession : public ::testing::Test {
     void begin(Policy policy, std::chrono::seconds longest = std::chrono::seconds(60)) {
         session_.reset();
         output_ = std::make_unique<TextOutput>();
-        auto answers = Answers::make(std::move(policy), {});
+        auto answers = DumpAnswers::make(std::move(policy), {});
         ASSERT_TRUE(answers.has_value()) << answers.error().message;
         session_ = std::make_unique<Session>(*std::move(answers), *output_, longest);
         taken_ = 0;
@@ -189,7 +190,7 @@ TEST_F(McpSession, OpenOpensWhatIsInAFolder) {
 }
 
 TEST_F(McpSession, OnlyRedactedDumpsAreOpenedIfThatIsThePolicy) {
-    const auto refused = Answers::make(
+    const auto refused = DumpAnswers::make(
         {.dumps = {dump_}, .folders = {}, .unredacted = cli::Unredacted::kRefused, .open = {}}, {});
     ASSERT_FALSE(refused.has_value());
     EXPECT_THAT(refused.error().message, HasSubstr("beamdump-analyze redact"));
@@ -226,10 +227,7 @@ TEST_F(McpSession, OnlyRedactedDumpsAreOpenedIfThatIsThePolicy) {
 TEST_F(McpSession, FilesAreWrittenOnlyIfThatIsAllowed) {
     const auto folder = std::filesystem::canonical(dump_).parent_path().string();
     EXPECT_THAT(call("export", ""), HasSubstr("there is no tool"));
-    begin({.dumps = {dump_},
-           .folders = {folder},
-           .writing = cli::mcp::Writing::kAllowed,
-           .open = {}});
+    begin({.dumps = {dump_}, .folders = {folder}, .writing = cli::Writing::kAllowed, .open = {}});
     const auto arguments = [&](const std::string& output) {
         return fmt::format(R"("format":"ndjson","dump":["sample.beamdump"],"output":"{}")", output);
     };

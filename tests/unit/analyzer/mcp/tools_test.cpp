@@ -12,12 +12,12 @@
 namespace beamdump::test {
 namespace {
 
-using cli::mcp::command_line;
-using cli::mcp::Dumps;
-using cli::mcp::make_tools;
-using cli::mcp::Parameter;
-using cli::mcp::Tool;
-using cli::mcp::Writing;
+using cli::Dumps;
+using cli::make_tools;
+using cli::Writing;
+using mcp::command_line;
+using mcp::Parameter;
+using mcp::Tool;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -45,7 +45,10 @@ class McpTools : public ::testing::Test {
     }
     Result<std::vector<std::string>> line(const std::string& name, const std::string& arguments) {
         simdjson::dom::parser parser;
-        return command_line(tool(name), parser.parse(arguments).get_object().value(), dumps_);
+        return command_line(tool(name), parser.parse(arguments).get_object().value(),
+                            [this](const Parameter& of, std::string_view text) {
+                                return cli::word_of_text(of, text, dumps_);
+                            });
     }
     std::string refusal(const std::string& name, const std::string& arguments) {
         const auto refused = line(name, arguments);
@@ -82,6 +85,24 @@ TEST_F(McpTools, NoToolShowsWhatIsSensitiveOrReadsOtherFiles) {
             EXPECT_TRUE(tool.writes || parameter.name != "output") << tool.name;
         }
     }
+}
+
+TEST_F(McpTools, EachToolSaysWhichMembersItsAnswerHas) {
+    for (const auto& tool : tools_) {
+        EXPECT_TRUE(tool.has_json) << tool.name;
+        simdjson::dom::parser parser;
+        simdjson::dom::object members;
+        ASSERT_EQ(parser.parse(tool.answer_members).get_object().get(members), simdjson::SUCCESS)
+            << tool.name << ": " << tool.answer_members;
+        EXPECT_EQ(members["schema"].error(), simdjson::SUCCESS) << tool.name;
+    }
+    TextOutput output;
+    CompactJson json(output);
+    mcp::write_tool(json, tool("processes"));
+    output.flush();
+    EXPECT_THAT(output.text(), HasSubstr(R"("outputSchema":{"type":"object","properties":{)"));
+    EXPECT_THAT(output.text(), HasSubstr(R"("processes":{"type":"array"})"));
+    EXPECT_THAT(output.text(), HasSubstr(R"("required":["tool","note","page","pages","answer"]})"));
 }
 
 TEST_F(McpTools, ParametersHaveTheTypesOfTheOptions) {

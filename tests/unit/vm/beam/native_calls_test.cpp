@@ -234,8 +234,44 @@ TEST_P(NativeCallsTest, BeforeACollectionTheLiveRegistersAreInTheCode) {
     const std::array threads = {thread(0)};
     states = NativeCalls::open(fresh(), fragments).value().states(threads);
     ASSERT_THAT(states, SizeIs(1));
-    EXPECT_TRUE(states[0].second.collects);
+    EXPECT_EQ(states[0].second.collection_words, 1U);
     EXPECT_TRUE(states[0].second.passing);
+}
+
+TEST_P(NativeCallsTest, ACollectionOfNativeCodeHasAllOfTheStackAndNoArguments) {
+    const auto place = node.code.functions.front();
+    call_light_bif(place);
+    const auto state_of_collection = [&] {
+        const std::array threads = {thread(0)};
+        auto states = NativeCalls::open(fresh(), fragments).value().states(threads);
+        return states.size() == 1 ? std::optional(states[0].second) : std::nullopt;
+    };
+    calls(light + 40);  // behind the BIF
+    EXPECT_FALSE(state_of_collection());
+    process().structure().set("state",
+                              node.vm.constant("state_running") | node.vm.constant("state_gc"));
+    auto state = state_of_collection();
+    ASSERT_TRUE(state);
+    EXPECT_EQ(state->instruction, place);
+    EXPECT_EQ(state->arity, 0U);
+    EXPECT_TRUE(state->without_x_registers);
+    EXPECT_EQ(state->collection_words, 1U);
+    // A BIF that has set where it goes on.
+    const auto mfa =
+        node.vm.at("Export", node.vm.add_export(node.code, "trap", kArity)).at("info.mfa");
+    process().structure().set("current", mfa).set("arity", kArity + 1).set("i", mfa + 24);
+    calls(bif + 10);
+    state = state_of_collection();
+    ASSERT_TRUE(state);
+    EXPECT_EQ(state->instruction, mfa + 24);
+    EXPECT_EQ(state->collection_words, 0U);
+    calls(collection + 10);
+    EXPECT_FALSE(state_of_collection());  // the stack does not begin with where it returns to
+    process().structure().set("i", place + 32);
+    state = state_of_collection();
+    ASSERT_TRUE(state);
+    EXPECT_EQ(state->instruction, place + 32);
+    EXPECT_EQ(state->collection_words, 1U);
 }
 
 TEST_P(NativeCallsTest, OnlyACallThatLastsIsKnown) {

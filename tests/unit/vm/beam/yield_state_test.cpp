@@ -139,7 +139,11 @@ TEST_F(YieldStateTest, RefusesRegistersThatContradictTheStructure) {
 TEST_F(YieldStateTest, ACollectionThatCodeHasCalledForHasItsArguments) {
     const auto running = names_.constant(ConstantName{"state_running"});
     const auto collecting = running | names_.constant(ConstantName{"state_gc"});
-    YieldState::State state{.arity = 2, .arguments = kArguments, .collects = true, .passing = true};
+    YieldState::State state{.arity = 2,
+                            .instruction = kFunction + 40,
+                            .arguments = kArguments,
+                            .collection_words = 1,
+                            .passing = true};
     yield_state_.know(kYieldedProcess, state);
     put("current", kMfa);
     put("stop", kHeap + 0x200);
@@ -148,7 +152,8 @@ TEST_F(YieldStateTest, ACollectionThatCodeHasCalledForHasItsArguments) {
     EXPECT_FALSE(yield_state_.apply_to_collection(kYieldedProcess, structure_));
     put("state", collecting);
     EXPECT_FALSE(yield_state_.apply(kYieldedProcess, structure_));
-    ASSERT_TRUE(yield_state_.apply_to_collection(kYieldedProcess, structure_));
+    EXPECT_EQ(yield_state_.apply_to_collection(kYieldedProcess, structure_), 1U);
+    EXPECT_EQ(get("i"), kFunction + 40);
     EXPECT_EQ(get("arity"), 2U);
     EXPECT_EQ(get("arg_reg"), kArguments);
     EXPECT_EQ(get("current"), 0U);
@@ -158,7 +163,7 @@ TEST_F(YieldStateTest, ACollectionThatCodeHasCalledForHasItsArguments) {
     put("state", collecting | names_.constant(ConstantName{"state_dirty_running_sys"}));
     EXPECT_FALSE(yield_state_.apply_to_collection(kYieldedProcess, structure_));
     put("state", collecting);
-    state.collects = false;
+    state.collection_words.reset();
     yield_state_.know(kYieldedProcess, state);
     EXPECT_FALSE(yield_state_.apply_to_collection(kYieldedProcess, structure_));
 }

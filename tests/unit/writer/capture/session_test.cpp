@@ -3,6 +3,7 @@
 #include "capture/modes/process_retrier.h"
 #include "captured.h"
 #include "fake_vm/each_layout.h"
+#include "fake_vm/fake_carrier.h"
 #include "fake_vm/fake_queue.h"
 #include "fake_vm/fake_relations.h"
 
@@ -228,6 +229,24 @@ TEST_P(SessionTest, AProcessIsVoidForTheReasonOfItsLastTry) {
     const auto end = Captured(capture.content()).end_of(owner(node.init)).value();
     EXPECT_EQ(end.void_reason(), records::VOID_REASON_LIMIT);
     EXPECT_EQ(end.detail(), "the stop ended before");
+}
+
+TEST_P(SessionTest, AProcessIsVoidWhoseCollectionCannotBeFollowedToItsEnd) {
+    // Its last copy has no header yet, which is known once the words were read.
+    constexpr std::uint64_t kBlockBytes = 4096;
+    constexpr std::uint64_t kBoxed = 2;
+    const auto eheap = static_cast<std::uint32_t>(node.vm.constant("allocator_heap"));
+    const auto carrier = add_carrier_with(node.vm, eheap, 1, std::uint64_t{5} * 16384,
+                                          {{kBlockBytes}, {kBlockBytes}, {0}});
+    const auto block = carrier + kFirstBlock + kBlockBytes + 8;
+    node.init.build({block | kBoxed, node.vm.small(1), node.vm.small(2)});
+    node.init.push(block | kBoxed);
+    node.init.structure().set(
+        "state", node.vm.constant("state_gc") | node.vm.constant("state_dirty_running_sys"));
+    ASSERT_TRUE(capture({}));
+    const auto end = dump().end_of(owner(node.init)).value();
+    EXPECT_EQ(end.void_reason(), records::VOID_REASON_COLLECTING);
+    EXPECT_THAT(end.detail(), HasSubstr("has no header yet"));
 }
 
 TEST_P(SessionTest, LeavesOutWhatIsNotWanted) {

@@ -74,7 +74,7 @@ class AtRest {
             Try request{slot, structure, session_.epoch_number()};
             const auto& yield_state = session_.stopper().yield_state();
             request.yielded = yield_state.apply(slot.address, structure);
-            request.collects_by_its_code = yield_state.apply_to_collection(slot.address, structure);
+            request.own_collection = yield_state.apply_to_collection(slot.address, structure);
             if (const auto* state = yield_state.of(slot.address)) {
                 request.in_function = state->in_function;
                 request.without_frame = state->without_frame;

@@ -126,10 +126,10 @@ Result<bool> ProcessRetrier::capture(Pending& pending,
         request.without_x_registers = state->without_x_registers;
     }
     const bool on_its_way = state != nullptr && state->on_its_way;
-    if (!on_its_way || ++pending.stops_on_its_way > kStopsForAYieldPoint) {
+    if (!on_its_way || pending.anywhere || ++pending.stops_on_its_way > kStopsForAYieldPoint) {
         request.yielded = yield_state.apply(pending.slot.address, before_.structure);
     }
-    request.collects_by_its_code =
+    request.own_collection =
         yield_state.apply_to_collection(pending.slot.address, before_.structure);
     request.contents = contents;
     request.standing = standing && session_->options().redactor == nullptr;

@@ -25,6 +25,8 @@ struct Pending {
     beam::IdSlot slot;
     std::uint32_t tries = 0;
     int stops_on_its_way = 0;  ///< that found it in compiled code, not at a yield point
+    /// It is captured there at once: a twin is not made again for a better place.
+    bool anywhere = false;
     records::VoidReason reason = records::VOID_REASON_NONE;  ///< of the last try
     std::string detail = {};                                 ///< more about it
     std::optional<Run> run = {};

@@ -226,6 +226,7 @@ Result<bool> capture_from_twin(Session& session, ProcessRetrier& retrier,
     std::vector<Pending> left;
     session.count_retries(pending.size());
     for (auto& process : pending) {
+        process.anywhere = true;
         auto done = retrier.attempt(process, &watch);
         // The kernel may have killed the twin during the read.
         const bool lost =

@@ -40,6 +40,9 @@ target::Settling NodeStopper::settling(std::chrono::nanoseconds longest) {
                 return yield_state_.at_yield_point(thread, parts_.vm.target().memory()) ||
                        native_calls_.stays_in_call(thread);
             },
+            [this](const target::ThreadRegisters& thread) {
+                return native_calls_.known_in_compiled_code(thread);
+            },
             [this](std::span<const target::ThreadRegisters> threads) {
                 return collectors_.between_stores(threads);
             },
@@ -57,8 +60,8 @@ void NodeStopper::threads_stopped(std::span<const target::ThreadRegisters> threa
 void NodeStopper::await_good_moment() {
     const auto begin = std::chrono::steady_clock::now();
     const auto end = begin + std::min(patience_left_, parts_.patience / kStopsToWaitFor);
-    while (std::chrono::steady_clock::now() < end && !collectors_.is_good_moment() &&
-           !parts_.cancelled()) {
+    while (std::chrono::steady_clock::now() < end &&
+           !collectors_.is_good_moment(parts_.captures_collections) && !parts_.cancelled()) {
         std::this_thread::sleep_for(kBetweenLooks);
     }
     patience_left_ -= std::min<std::chrono::nanoseconds>(patience_left_,

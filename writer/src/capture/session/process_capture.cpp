@@ -25,7 +25,7 @@ bool is_about_the_process(const Error& error) {
 /// More about a process than a reason to be void.
 std::string detail_of(const Try& request, const beam::ProcessView& process) {
     std::string detail(request.unpaused);
-    if (request.yielded && request.in_function &&
+    if ((request.yielded || request.own_collection) && request.in_function &&
         process.void_reason == records::VOID_REASON_NONE) {
         detail +=
             fmt::format("{}{}{}{}", detail.empty() ? "" : format::kBetweenDetails, format::kLeftOut,
@@ -63,7 +63,15 @@ Result<ProcessCapture> ProcessCapture::open(Parts parts) {
                           std::move(shown), calls, std::move(collections), tasks);
 }
 
+/// Why a copy that ended with kChanged is void: what watched it says so, else its own words do.
+records::VoidReason ProcessCapture::why_changed() const {
+    return changed_ != records::VOID_REASON_NONE ? changed_
+           : collecting_                         ? records::VOID_REASON_COLLECTING
+                                                 : records::VOID_REASON_CHANGED;
+}
+
 Result<void> ProcessCapture::still(const Try& request) {
+    changed_ = records::VOID_REASON_NONE;
     if (request.watch == nullptr) {
         return {};
     }
@@ -126,7 +134,7 @@ Result<TryOutcome> ProcessCapture::capture(const Try& request) {
             return std::unexpected(same.error());
         }
         if (!same) {
-            process->void_reason = changed_;
+            process->void_reason = why_changed();
             process->facts.clear_translated_initial_call();
         }
     } else if (held && process->void_reason == records::VOID_REASON_LEFT_OUT) {
@@ -185,7 +193,7 @@ Result<void> ProcessCapture::write(const Try& request, beam::ProcessView& proces
             return done;
         }
         if (!done) {
-            process.void_reason = done.error().code == ErrorCode::kChanged ? changed_
+            process.void_reason = done.error().code == ErrorCode::kChanged ? why_changed()
                                   : done.error().code == ErrorCode::kUnmapped
                                       ? records::VOID_REASON_UNREADABLE
                                       : records::VOID_REASON_IMPLAUSIBLE;
@@ -289,8 +297,8 @@ Result<void> ProcessCapture::find_collection(const Try& request, beam::ProcessVi
         process.void_detail = request.unclear;
         return {};
     }
-    auto spaces = collections_.read(beam::StructView(request.structure), process,
-                                    request.collects_by_its_code);
+    auto spaces =
+        collections_.read(beam::StructView(request.structure), process, request.own_collection);
     if (!spaces && spaces.error().code == ErrorCode::kTargetDied) {
         return std::unexpected(spaces.error());
     }

@@ -39,9 +39,9 @@ struct Try {
     /// (beam::YieldState::State).
     bool in_function = false;
     bool without_x_registers = false;
-    /// Its code has called for the collection that it is in, and the structure has where its
-    /// arguments are.
-    bool collects_by_its_code = false;
+    /// Its code has called for the collection that it is in, with so many words on its stack, and
+    /// the structure has where its arguments are.
+    std::optional<std::uint32_t> own_collection = {};
     bool without_frame = false;
     /// Stack, heaps and more, if they were read together with others'; null: they are still to be
     /// read.
@@ -134,6 +134,7 @@ class ProcessCapture {
     Result<void> write(const Try& request, beam::ProcessView& process);
     Result<void> read_ahead(const Try& request, const beam::ProcessView& process);
     void translate_call(beam::ProcessView& process);
+    [[nodiscard]] records::VoidReason why_changed() const;
     /// kChanged where the request's watch says so; the reason is then in `changed_`.
     Result<void> still(const Try& request);
     Result<void> finish(const Try& request, const beam::ProcessView& process, std::uint64_t begin,

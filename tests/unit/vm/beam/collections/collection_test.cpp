@@ -42,11 +42,11 @@ class Collections : public OnStandardNode {
     FakeProcess& process() { return node.init; }
     void put(Address address, std::uint64_t word) { node.vm.memory.put(address, word); }
 
-    Result<CollectionSpaces> read(bool by_its_code = false) {
+    Result<CollectionSpaces> read(std::optional<std::uint32_t> own_call = {}) {
         const auto where = view(process());
         const auto bytes = process().bytes();
         auto reader = CollectionReader::open(fresh()).value();
-        return reader.read(StructView(bytes), where, by_its_code);
+        return reader.read(StructView(bytes), where, own_call);
     }
     Result<records::Collection> moved(const CollectionSpaces& spaces) {
         auto moved = MovedObjects::open(*vm, spaces).value();
@@ -84,10 +84,11 @@ TEST_P(Collections, OneOfTheProcesssOwnCodeBeginsItsStackBehindTheCall) {
     process().push(block_.begin | kBoxed);
     process().push(node.code.functions.back() + 8);  // to where the call returns
     EXPECT_FALSE(read());
-    const auto spaces = read(true);
+    const auto spaces = read(1);
     ASSERT_TRUE(spaces) << spaces.error().message;
     EXPECT_EQ(spaces->block.begin, block_.begin);
     EXPECT_EQ(spaces->stack.begin, process().structure().get("stop") + 8);
+    EXPECT_EQ(read(0)->stack.begin, process().structure().get("stop"));
 }
 
 TEST_P(Collections, WhileObjectsMoveTheNewBlockIsWhereARootLeads) {
@@ -320,11 +321,18 @@ TEST_P(Collections, AMessageAloneMayLeadToTheNewBlock) {
 TEST_P(Collections, AFullsweepThatHasNoOldHeapIsNoMomentForACopy) {
     process().build({block_.begin | kBoxed, node.vm.small(1), node.vm.small(2)});
     process().push(block_.begin | kBoxed);
+    process().structure().set("old_heap", 0);
     EXPECT_TRUE(read());
-    process().structure().set("flags", 1U << 19U).set("old_heap", 0);
-    const auto spaces = read();
-    ASSERT_FALSE(spaces);
-    EXPECT_THAT(spaces.error().message, HasSubstr("its old heap may have been freed"));
+    // F_DIRTY_MAJOR_GC, F_HIBERNATED
+    for (const auto flag : {1U << 19U, 1U << 21U}) {
+        process().structure().set("flags", flag);
+        const auto spaces = read();
+        ASSERT_FALSE(spaces);
+        EXPECT_THAT(spaces.error().message, HasSubstr("its old heap may have been freed"));
+    }
+    // Nothing tells a hibernation that has begun: a minor collection has left an old heap.
+    process().structure().set("flags", 0).set("gen_gcs", 1);
+    EXPECT_FALSE(read());
 }
 
 TEST_P(Collections, ALastCopyWithoutAHeaderIsNoMomentForACopy) {
@@ -333,6 +341,32 @@ TEST_P(Collections, ALastCopyWithoutAHeaderIsNoMomentForACopy) {
     const auto collection = moved(read().value());
     ASSERT_FALSE(collection);
     EXPECT_THAT(collection.error().message, HasSubstr("has no header yet"));
+}
+
+TEST_P(Collections, MessagesMayBeTheOnlyRoots) {
+    process().old_heap({kPair, node.vm.small(1), node.vm.small(2), 0, 0, 0});
+    auto structure = process().structure();
+    const auto top = structure.get("old_heap");
+    structure.set("old_htop", top);
+    add_message(node.vm, process(), FakeQueue::kInner, top | kBoxed);
+    auto spaces = read();
+    ASSERT_TRUE(spaces) << spaces.error().message;
+    EXPECT_EQ(spaces->highest_promoted, top);
+    EXPECT_EQ(spaces->block.begin, 0U);
+    add_message(node.vm, process(), FakeQueue::kInner, block_.begin | kBoxed);
+    spaces = read();
+    ASSERT_TRUE(spaces) << spaces.error().message;
+    EXPECT_EQ(spaces->block.begin, block_.begin);
+}
+
+TEST_P(Collections, MessagesAreNotOnTheirWayToTheHeapWhileFragmentsAreLeft) {
+    add_message(node.vm, process(), FakeQueue::kInner, node.vm.small(1));
+    EXPECT_FALSE(read());
+    process().fragment({kPair, node.vm.small(1), node.vm.small(2)});
+    const auto spaces = read();
+    ASSERT_TRUE(spaces) << spaces.error().message;
+    EXPECT_FALSE(spaces->whole);
+    EXPECT_EQ(spaces->block.begin, 0U);
 }
 
 TEST_P(Collections, BeforeObjectsMoveMessagesMayBeOnTheirWayToTheHeap) {

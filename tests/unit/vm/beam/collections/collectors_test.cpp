@@ -93,6 +93,26 @@ TEST_P(CollectorsTest, ACellThatStaysAsItIsWhileItsThreadRunsIsMoved) {
     EXPECT_THAT(look(6), ElementsAre(kThread));
 }
 
+TEST_P(CollectorsTest, WordsThatStayAsTheyAreWhileTheThreadRunsAreNotBeingMoved) {
+    // A number that is also a header of the object beside it; a zero that is no cell's.
+    const auto object = process().build({kTupleOfTwo, node.vm.small(1), node.vm.small(2)});
+    const auto zero = process().build({0, node.vm.small(3)});
+    for (const auto& registers :
+         {std::pair{object, kTupleOfTwo}, std::pair{zero, std::uint64_t{0x18}}}) {
+        auto collectors = Collectors::open(fresh()).value();
+        const auto look = [&](std::uint64_t place) {
+            auto thread = with({registers.first, registers.second, place});
+            return collectors.between_stores({&thread, 1});
+        };
+        for (const std::uint64_t place : {1, 1, 1, 1, 1, 1, 2, 3, 4}) {
+            EXPECT_THAT(look(place), ElementsAre(kThread)) << place;
+        }
+        EXPECT_THAT(look(5), IsEmpty());
+        node.vm.memory.put(registers.first + 8, node.vm.small(4));
+        EXPECT_EQ(look(6).empty(), registers.second == kTupleOfTwo) << "another tail";
+    }
+}
+
 TEST_P(CollectorsTest, ACellWithoutItsHeadAndItsNewAddressIsHalfMoved) {
     const auto cell = process().build({0, node.vm.small(3)});
     EXPECT_THAT(between(with({cell})), ElementsAre(kThread));
@@ -166,6 +186,26 @@ TEST_P(CollectorsTest, FragmentsThatCannotBeReadMakeAProcessUnclear) {
     auto collectors = Collectors::open(fresh()).value();
     collectors.record({});
     EXPECT_EQ(collectors.unclear(process().address()), "its heap fragments could not be read");
+}
+
+TEST_P(CollectorsTest, NothingIsMovedOnceTheMarkIsThatOfTheNewBlock) {
+    // Its binaries are being looked at, object by object.
+    const auto object = process().build({kTupleOfTwo, node.vm.small(1), node.vm.small(2)});
+    EXPECT_THAT(between(with({object, kTupleOfTwo})), ElementsAre(kThread));
+    process().structure().set("high_water", node.worker.structure().get("heap"));
+    EXPECT_THAT(between(with({object, kTupleOfTwo})), IsEmpty());
+}
+
+TEST_P(CollectorsTest, AMomentInWhichMessagesAreCopiedToALargeHeapIsNotGood) {
+    const auto end = process().structure().get("heap") + (std::uint64_t{1} << 23U);
+    process().structure().set("heap_sz", std::uint64_t{1} << 20U).set("hend", end).set("stop", end);
+    auto collectors = Collectors::open(fresh()).value();
+    EXPECT_FALSE(collectors.is_good_moment());
+    for (int message = 0; message < 3; ++message) {
+        process().structure().set("htop", process().structure().get("htop") + 64);
+        EXPECT_FALSE(collectors.is_good_moment()) << message;
+    }
+    EXPECT_TRUE(collectors.is_good_moment());
 }
 
 TEST_P(CollectorsTest, NothingOfAProcessThatDoesNotCollectIsMoved) {

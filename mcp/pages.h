@@ -7,9 +7,9 @@
 #include <string>
 #include <string_view>
 
-namespace beamdump::cli::mcp {
+namespace beamdump::mcp {
 
-/// What a page holds of an answer, in bytes of JSON without spaces.
+/// What a page holds of an answer unless it is told, in bytes of JSON without spaces.
 inline constexpr std::size_t kPageBytes = 12'000;
 /// What is not divided: a row, a small object.
 inline constexpr std::size_t kWholeBytes = 3'000;
@@ -29,6 +29,7 @@ struct Page {
 /// of what it is part of. Only what has more than kWholeBytes is divided: arrays and objects
 /// between their values, texts between characters. An answer that is no JSON is a text. kUsage:
 /// there is no such page.
-Result<Page> page_of(std::string_view answer, std::uint64_t number);
+Result<Page> page_of(std::string_view answer, std::uint64_t number,
+                     std::size_t page_bytes = kPageBytes);
 
-}  // namespace beamdump::cli::mcp
+}  // namespace beamdump::mcp

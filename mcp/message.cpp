@@ -1,11 +1,10 @@
-#include "cli/mcp/message.h"
-
 #include <libdump/base/utf8.h>
 #include <libdump/text/json_writer.h>
+#include <mcp/message.h>
 
 #include <fmt/format.h>
 
-namespace beamdump::cli::mcp {
+namespace beamdump::mcp {
 
 namespace {
 
@@ -95,4 +94,4 @@ std::expected<Message, Fault> MessageParser::parse(std::string_view line) {
     return message;
 }
 
-}  // namespace beamdump::cli::mcp
+}  // namespace beamdump::mcp

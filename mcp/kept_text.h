@@ -1,16 +1,16 @@
 #pragma once
 
-#include "render/shared/output.h"
+#include <libdump/text/output.h>
 
 #include <cstddef>
 #include <string>
 #include <string_view>
 #include <utility>
 
-namespace beamdump::cli::mcp {
+namespace beamdump::mcp {
 
 /// Keeps what is written, up to a number of bytes; beyond it kLimit, with `why`.
-class KeptText final : public render::Output {
+class KeptText final : public Output {
   public:
     explicit KeptText(std::size_t most = std::string::npos, std::string why = {})
         : most_(most), why_(std::move(why)) {}
@@ -36,4 +36,4 @@ class KeptText final : public render::Output {
     std::string text_;
 };
 
-}  // namespace beamdump::cli::mcp
+}  // namespace beamdump::mcp

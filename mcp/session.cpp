@@ -1,8 +1,6 @@
-#include "cli/mcp/session.h"
-
-#include "cli/mcp/kept_text.h"
-
 #include <libdump/base/terminal_text.h>
+#include <mcp/kept_text.h>
+#include <mcp/session.h>
 
 #include <fmt/format.h>
 
@@ -10,7 +8,7 @@
 #include <array>
 #include <utility>
 
-namespace beamdump::cli::mcp {
+namespace beamdump::mcp {
 
 namespace {
 
@@ -34,8 +32,9 @@ std::string versions_json() {
     return json + "]";
 }
 
-std::string server_info() {
-    return R"({"name":"beamdump-analyze","title":"beamdump","version":")" BEAMDUMP_VERSION R"("})";
+std::string server_info(std::string_view program) {
+    return fmt::format(R"({{"name":"{}","title":"beamdump","version":"{}"}})", program,
+                       BEAMDUMP_VERSION);
 }
 
 constexpr std::string_view kCapabilities = R"({"tools":{},"resources":{}})";
@@ -93,7 +92,7 @@ class Progress {
 
 }  // namespace
 
-Session::Session(Answers answers, render::Output& out, std::chrono::seconds longest)
+Session::Session(std::unique_ptr<Answers> answers, Output& out, std::chrono::seconds longest)
     : answers_(std::move(answers)),
       longest_(longest),
       out_(out),
@@ -115,7 +114,7 @@ void Session::send_result(const std::string& id, Era era, std::string_view metho
     std::string more;
     if (era == Era::kStateless) {
         more = fmt::format(R"(,"resultType":"complete","_meta":{{{}:{}}})", json_string(kServerKey),
-                           server_info());
+                           server_info(answers_->program()));
         if (is_cacheable(method)) {
             // What is served does not change, but a dump's file may.
             constexpr int kSecond = 1000;
@@ -207,7 +206,7 @@ void Session::request(const Message& message, const std::string& id, Era era) {
         send_result(
             id, era, method,
             fmt::format(R"("supportedVersions":{},"capabilities":{},"instructions":{})",
-                        versions_json(), kCapabilities, json_string(answers_.instructions())));
+                        versions_json(), kCapabilities, json_string(answers_->instructions())));
     } else if (method == "tools/list" || method == "resources/list" ||
                method == "resources/templates/list") {
         if (message.params && (*message.params)["cursor"].error() == simdjson::SUCCESS) {
@@ -215,9 +214,9 @@ void Session::request(const Message& message, const std::string& id, Era era) {
             return;
         }
         send_result(id, era, method,
-                    method == "tools/list"       ? answers_.list_tools()
-                    : method == "resources/list" ? answers_.list_resources()
-                                                 : Answers::list_templates());
+                    method == "tools/list"       ? answers_->list_tools()
+                    : method == "resources/list" ? answers_->list_resources()
+                                                 : answers_->list_templates());
     } else {
         send_error(id, {RpcCode::kNoMethod,
                         fmt::format("there is no method \"{}\"", one_line(method.substr(0, 100)))});
@@ -243,7 +242,8 @@ void Session::initialize(const Message& message, const std::string& id) {
             R"("protocolVersion":{},"capabilities":{},"serverInfo":{},)"
             R"("instructions":{})",
             json_string(known == kHandshakeVersions.end() ? kHandshakeVersions.front() : *known),
-            kCapabilities, server_info(), json_string(answers_.instructions())));
+            kCapabilities, server_info(answers_->program()),
+            json_string(answers_->instructions())));
 }
 
 void Session::enqueue(const Message& message, const std::string& id, Era era) {
@@ -374,8 +374,8 @@ void Session::answer(const Call& call, const std::stop_source& stop) {
     dom::object params;
     Answer answered = std::unexpected(RpcError{RpcCode::kInternal, "no memory for the request"});
     if (parser.parse(call.params).get_object().get(params) == simdjson::SUCCESS) {
-        answered = call.method == "tools/call" ? answers_.call(params, asker)
-                                               : answers_.read(params, asker);
+        answered = call.method == "tools/call" ? answers_->call(params, asker)
+                                               : answers_->read(params, asker);
     }
     bool silent = false;
     {
@@ -413,4 +413,4 @@ void Session::send_answer(const Call& call, const Answer& answered) {
     send_error(call.id, error);
 }
 
-}  // namespace beamdump::cli::mcp
+}  // namespace beamdump::mcp

@@ -1,4 +1,4 @@
-#include "cli/mcp/message.h"
+#include <mcp/message.h>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -9,9 +9,9 @@
 namespace beamdump::test {
 namespace {
 
-using cli::mcp::Fault;
-using cli::mcp::MessageParser;
-using cli::mcp::RpcCode;
+using mcp::Fault;
+using mcp::MessageParser;
+using mcp::RpcCode;
 
 RpcCode code_of(const std::string& line) {
     MessageParser parser;

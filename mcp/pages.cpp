@@ -1,10 +1,8 @@
-#include "cli/mcp/pages.h"
-
-#include "cli/mcp/message.h"
-
 #include <libdump/base/amount_text.h>
 #include <libdump/base/utf8.h>
 #include <libdump/text/json_writer.h>
+#include <mcp/message.h>
+#include <mcp/pages.h>
 
 #include <fmt/format.h>
 #include <simdjson.h>
@@ -12,7 +10,7 @@
 #include <algorithm>
 #include <vector>
 
-namespace beamdump::cli::mcp {
+namespace beamdump::mcp {
 
 namespace {
 
@@ -29,7 +27,9 @@ std::string pointer_part(std::string_view name) {
 
 class Divider {
   public:
-    explicit Divider(std::uint64_t wanted) { page_.number = wanted; }
+    Divider(std::uint64_t wanted, std::size_t page_bytes) : page_bytes_(page_bytes) {
+        page_.number = wanted;
+    }
 
     void walk(const dom::element& value) {
         if (std::string whole = simdjson::minify(value);
@@ -104,7 +104,7 @@ class Divider {
 
     void add(std::string_view json) {
         const std::size_t bytes = json.size() + (inside_.empty() ? 0 : cost(inside_.back()));
-        if (filled_ && used_ + bytes > kPageBytes) {
+        if (filled_ && used_ + bytes > page_bytes_) {
             next_page();
         }
         filled_ = true;
@@ -178,6 +178,7 @@ class Divider {
         }
     }
 
+    std::size_t page_bytes_;
     Page page_;
     std::vector<Level> inside_;
     std::uint64_t current_ = 1;
@@ -187,7 +188,7 @@ class Divider {
 
 }  // namespace
 
-Result<Page> page_of(std::string_view answer, std::uint64_t number) {
+Result<Page> page_of(std::string_view answer, std::uint64_t number, std::size_t page_bytes) {
     dom::parser parser;
     dom::element document;
     std::string text;
@@ -199,7 +200,7 @@ Result<Page> page_of(std::string_view answer, std::uint64_t number) {
                                     simdjson::error_message(error)));
         }
     }
-    Divider divider(number);
+    Divider divider(number, page_bytes);
     divider.walk(document);
     Page page = std::move(divider).finish();
     if (number == 0 || number > page.pages) {
@@ -209,4 +210,4 @@ Result<Page> page_of(std::string_view answer, std::uint64_t number) {
     return page;
 }
 
-}  // namespace beamdump::cli::mcp
+}  // namespace beamdump::mcp

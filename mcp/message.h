@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-namespace beamdump::cli::mcp {
+namespace beamdump::mcp {
 
 /// Codes of JSON-RPC 2.0 and of the Model Context Protocol.
 enum class RpcCode : int {
@@ -58,4 +58,4 @@ class MessageParser {
 /// A text as a JSON string.
 std::string json_string(std::string_view text);
 
-}  // namespace beamdump::cli::mcp
+}  // namespace beamdump::mcp

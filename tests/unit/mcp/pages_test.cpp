@@ -1,4 +1,4 @@
-#include "cli/mcp/pages.h"
+#include <mcp/pages.h>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -11,9 +11,9 @@
 namespace beamdump::test {
 namespace {
 
-using cli::mcp::kPageBytes;
-using cli::mcp::Page;
-using cli::mcp::page_of;
+using mcp::kPageBytes;
+using mcp::Page;
+using mcp::page_of;
 
 std::vector<Page> pages_of(const std::string& answer) {
     std::vector<Page> pages;
@@ -46,6 +46,17 @@ TEST(McpPages, AShortAnswerIsOnePage) {
     EXPECT_EQ(page->pages, 1);
     EXPECT_EQ(page->other_bytes, 0);
     EXPECT_EQ(page->begins_at, "");
+}
+
+TEST(McpPages, APageHoldsWhatIsAskedFor) {
+    const auto whole = page_of(rows(2000), 1, std::size_t{1} << 20U);
+    ASSERT_TRUE(whole.has_value());
+    EXPECT_EQ(whole->pages, 1);
+    EXPECT_EQ(whole->json, rows(2000));
+    const auto half = page_of(rows(2000), 1, 2 * kPageBytes);
+    ASSERT_TRUE(half.has_value());
+    EXPECT_GT(half->json.size(), kPageBytes + 1000);
+    EXPECT_GT(half->pages, 1);
 }
 
 TEST(McpPages, PagesHaveAllRowsOnceAndInOrder) {

@@ -1,14 +1,15 @@
 #pragma once
 
-#include "cli/mcp/answers.h"
-#include "cli/mcp/message.h"
-#include "render/shared/output.h"
+#include <libdump/text/output.h>
+#include <mcp/answers.h>
+#include <mcp/message.h>
 
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <stop_token>
@@ -16,7 +17,7 @@
 #include <string_view>
 #include <thread>
 
-namespace beamdump::cli::mcp {
+namespace beamdump::mcp {
 
 /// A client's messages and the answers to them, in JSON-RPC lines. Serves the Model Context
 /// Protocol's revision 2026-07-28, in which each request is complete in itself, and 2025-11-25 and
@@ -28,7 +29,7 @@ class Session {
     static constexpr std::size_t kMostWaiting = 64;
 
     /// Writes to `out`, non-owning, which nobody else may use. `longest`: of one call.
-    Session(Answers answers, render::Output& out, std::chrono::seconds longest);
+    Session(std::unique_ptr<Answers> answers, Output& out, std::chrono::seconds longest);
     Session(const Session&) = delete;
     Session& operator=(const Session&) = delete;
     ~Session();
@@ -85,13 +86,13 @@ class Session {
                      const std::string& members);
     void send_error(const std::optional<std::string>& id, const RpcError& error);
 
-    Answers answers_;
+    std::unique_ptr<Answers> answers_;
     MessageParser parser_;
     bool initialized_ = false;
     std::chrono::seconds longest_;
 
     std::mutex writing_;
-    render::Output& out_;
+    Output& out_;
 
     std::mutex state_;
     std::condition_variable_any changed_;
@@ -101,4 +102,4 @@ class Session {
     std::jthread worker_;  ///< last: ends before what it uses
 };
 
-}  // namespace beamdump::cli::mcp
+}  // namespace beamdump::mcp

@@ -1,6 +1,5 @@
-#include "cli/mcp/server.h"
-
 #include <libdump/base/system_error.h>
+#include <mcp/server.h>
 
 #include <fmt/format.h>
 
@@ -12,7 +11,7 @@
 #include <unistd.h>
 #include <utility>
 
-namespace beamdump::cli::mcp {
+namespace beamdump::mcp {
 
 namespace {
 
@@ -97,4 +96,4 @@ Result<void> serve(Session& session, int input, int output) {
     return {};
 }
 
-}  // namespace beamdump::cli::mcp
+}  // namespace beamdump::mcp
