@@ -52,7 +52,9 @@ constexpr NodeFields kNodeFields = std::to_array<FieldDecision>({
     {11, 23, kKeep},
     {24, 24, kKeepText},  // system_version
     {25, 25, kMessage, &kNamedBytes},
-    {26, 26, kKeep},  // atom_limit
+    {26, 26, kKeep},      // atom_limit
+    {27, 27, kKeepText},  // otp_version
+    {28, 28, kKeep},      // processes_started
 });
 constexpr NodeFields kAtomsFields = std::to_array<FieldDecision>({
     {1, 1, kKeep},
@@ -108,6 +110,8 @@ constexpr MessageRules kCost{"CaptureCost", kCostFields};
 constexpr MessageRules kTotals{"Totals", kTotalsFields};
 constexpr NodeFields kModuleIndexFields =
     std::to_array<FieldDecision>({{1, 1, kMessage, &kModuleRef}});
+constexpr NodeFields kMeanwhileFields = std::to_array<FieldDecision>({{1, 4, kKeep}});
+constexpr MessageRules kMeanwhile{"Meanwhile", kMeanwhileFields};
 constexpr NodeFields kTrailerFields = std::to_array<FieldDecision>({
     {1, 1, kMessage, &kTotals},
     {2, 2, kMessage, &kCost},
@@ -125,6 +129,7 @@ constexpr NodeFields kTrailerFields = std::to_array<FieldDecision>({
     {26, 27, kKeep},
     {30, 31, kKeep},
     {33, 43, kKeep},
+    {44, 44, kMessage, &kMeanwhile},
 });
 
 }  // namespace

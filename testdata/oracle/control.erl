@@ -1,6 +1,7 @@
 %% Answers a test from inside a node, over a local socket, one line a question:
 %%   ping          pong, after the node has scheduled, allocated, collected and sent
 %%   release       the OTP release's number
+%%   version       the version of OTP, as its installation says
 %%   processes     the pids of all processes but the answering one, separated by spaces
 %%   oracle FILE   oracle:write(FILE), then the number of processes
 %%   oracle FILE DIRECTORY  oracle:write(FILE, DIRECTORY), then the number of processes
@@ -36,6 +37,7 @@
 %%   serving served  serving:tell/1
 %%   emulator hold FILE|lock|busy_port|suspend|fix|fixed|relations|related  emulator:tell/1
 %%   emulator resources|monitors COUNT  emulator:tell/1
+%%   starting some|go  starting:tell/1
 %%   silent        starts a process of far:silent/0
 %%   running APP   true if the application is started
 -module(control).
@@ -88,6 +90,11 @@ reply([<<"ping">>]) ->
     end;
 reply([<<"release">>]) ->
     erlang:system_info(otp_release);
+reply([<<"version">>]) ->
+    {ok, Version} = file:read_file(filename:join([code:root_dir(), "releases",
+                                                  erlang:system_info(otp_release),
+                                                  "OTP_VERSION"])),
+    string:trim(Version);
 reply([<<"processes">>]) ->
     lists:join($\s, [pid_to_list(Pid) || Pid <- processes() -- [self()]]);
 reply([<<"oracle">>, File]) ->
@@ -139,6 +146,8 @@ reply([<<"serving">>, What]) ->
     serving:tell(What);
 reply([<<"emulator">> | What]) ->
     emulator:tell(What);
+reply([<<"starting">>, What]) ->
+    starting:tell(What);
 reply([<<"churn">>, Kind]) ->
     churn:tell(Kind);
 reply([<<"ailing">>, File]) ->

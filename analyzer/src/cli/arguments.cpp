@@ -16,7 +16,9 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <ranges>
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace beamdump::cli {
@@ -120,6 +122,15 @@ void add_common_options(CLI::App& command, Request& request) {
     }
 }
 
+std::string examples_text(std::string_view examples) {
+    std::string text;
+    for (const auto line : std::views::split(examples, '\n')) {
+        text += fmt::format("{}Example: beamdump-analyze {}", text.empty() ? "" : "\n",
+                            std::string_view(line.begin(), line.end()));
+    }
+    return text;
+}
+
 }  // namespace
 
 Result<std::variant<Request, Notice>> parse_arguments(std::vector<std::string> arguments) {
@@ -150,7 +161,7 @@ Result<std::variant<Request, Notice>> parse_arguments(std::vector<std::string> a
             app.add_subcommand(std::string(description.name), std::string(description.purpose));
         sub->group(std::string(group));
         sub->fallthrough();  // to the options of the program
-        sub->footer(fmt::format("Example: beamdump-analyze {}", description.example));
+        sub->footer(examples_text(description.examples));
         sub->callback([&request, &command] { request.command = std::move(command); });
         command->add_options(*sub);
         add_common_options(*sub, request);

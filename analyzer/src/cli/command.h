@@ -23,8 +23,8 @@ class Command {
     /// For the help.
     struct Description {
         std::string_view name;
-        std::string_view purpose;  ///< one sentence, without a full stop
-        std::string_view example;  ///< a command line, without the program's name
+        std::string_view purpose;   ///< one sentence, without a full stop
+        std::string_view examples;  ///< command lines, one a line, without the program's name
     };
 
     Command() = default;

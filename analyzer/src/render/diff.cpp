@@ -7,6 +7,7 @@
 #include "render/shared/json.h"
 #include "render/shared/layout.h"
 #include "render/shared/process_counts.h"
+#include "render/shared/starts.h"
 #include "render/shared/table.h"
 #include "render/shared/units.h"
 
@@ -240,6 +241,11 @@ void print_head(Output& output, const query::DumpsDiff& diff) {
         output.write(
             "The dumps are of different nodes or runs: processes are compared by registered name, "
             "label and initial call.\n");
+    }
+    if (diff.starts) {
+        output.print("{}{} processes were started meanwhile ({:.1f} a second).\n",
+                     diff.starts->at_least ? "At least " : "", count_text(diff.starts->count),
+                     diff.starts->per_second());
     }
 }
 
@@ -517,6 +523,9 @@ void diff_json(Output& output, const query::DumpsDiff& diff) {
         json.member("elapsed_us", query::span_us(*diff.times_us.front(), *diff.times_us.back()));
     }
     json.member("same_run", diff.same_run);
+    if (diff.starts) {
+        write_starts(json, *diff.starts);
+    }
     if (diff.history) {
         json.begin_object("history");
         write_history(json, *diff.history);

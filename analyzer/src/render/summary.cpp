@@ -5,6 +5,7 @@
 #include "render/shared/json.h"
 #include "render/shared/known.h"
 #include "render/shared/layout.h"
+#include "render/shared/starts.h"
 #include "render/shared/table.h"
 #include "render/shared/units.h"
 
@@ -43,7 +44,7 @@ class Phrase {
 std::string release_text(const query::NodeSummary& node) {
     Phrase phrase;
     if (node.otp_release) {
-        phrase.add("Erlang/OTP " + *node.otp_release);
+        phrase.add("Erlang/OTP " + node.otp_version.value_or(*node.otp_release));
     }
     if (node.erts_version) {
         phrase.add("ERTS " + *node.erts_version);
@@ -137,6 +138,13 @@ std::string cost_text(const query::CaptureSummary& capture) {
     return phrase.text();
 }
 
+/// How many processes were started while the node was captured.
+std::string starts_text(const query::ProcessStarts& starts) {
+    return fmt::format("{} in {} ({:.1f} a second)", count_text(starts.count),
+                       duration_text(static_cast<std::int64_t>(starts.seconds * 1e9)),
+                       starts.per_second());
+}
+
 std::string process_count_text(const Summary& summary) {
     if (!summary.processes) {
         return std::string(kUnknown);
@@ -218,6 +226,9 @@ void print_head(Output& output, const Summary& summary) {
     row("processes", process_count_text(summary));
     if (!summary.statuses.empty()) {
         row("busy", busy_text(summary));
+    }
+    if (summary.capture.starts) {
+        row("started", starts_text(*summary.capture.starts));
     }
     row("consistent", consistency_text(summary));
     table.print_whole(output);
@@ -354,6 +365,7 @@ void write_node(JsonWriter& json, const query::Summary& summary) {
     json.begin_object("node");
     json.member("name", summary.dump.node_name);
     json.member("otp_release", node.otp_release);
+    json.member("otp_version", node.otp_version);
     json.member("erts_version", node.erts_version);
     json.member("jit", node.jit);
     json.member("boot_us", node.boot_us);
@@ -390,6 +402,9 @@ void write_capture(JsonWriter& json, const query::CaptureSummary& capture) {
     json.member("reads", capture.reads);
     json.member("retries", capture.retries);
     json.member("reason", capture.reason);
+    if (capture.starts) {
+        write_starts(json, *capture.starts);
+    }
     json.end_object();
 }
 

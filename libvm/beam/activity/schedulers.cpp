@@ -43,6 +43,11 @@ struct SchedulerReader::Lengths {
     bool operator==(const Lengths&) const = default;
 };
 
+struct SchedulerReader::Queue {
+    Address address = 0;
+    OwnedStruct bytes;
+};
+
 SchedulerReader::SchedulerReader(Vm& vm, PidWords pids, LayoutNames& names)
     : vm_(&vm), pids_(pids) {
     type_ = names.field(runtime::ErtsSchedulerData::type);
@@ -62,6 +67,7 @@ SchedulerReader::SchedulerReader(Vm& vm, PidWords pids, LayoutNames& names)
     length_ = names.field(runtime::ErtsRunQueue::len);
     by_priority_ = names.field(runtime::ErtsRunQueue::procs_prio_info);
     ports_ = names.field(runtime::ErtsRunQueue::ports_info);
+    reductions_ = names.field(runtime::ErtsRunQueue::procs_reductions);
     queue_bytes_ = names.bytes(runtime::ErtsRunQueue::kName);
     info_length_ = names.field(runtime::ErtsRunQueueInfo::len);
     info_bytes_ = names.bytes(runtime::ErtsRunQueueInfo::kName);
@@ -123,6 +129,20 @@ Result<SchedulerReader::Read> SchedulerReader::read() {
         }
     }
     return read;
+}
+
+Result<std::uint64_t> SchedulerReader::reductions() {
+    const auto kind = kinds().front();
+    if (kind.array == 0) {
+        return fail(ErrorCode::kNotFound, fmt::format("the place of {} is not known", kind.name));
+    }
+    std::uint64_t sum = 0;
+    for (std::uint32_t number = 1; number <= kind.count; ++number) {
+        const auto at = kind.array + (number - 1) * std::uint64_t{stride_};
+        ASSIGN_OR_RETURN(const auto queue, run_queue(kind, number, at));
+        sum += queue.bytes.view().get(reductions_);
+    }
+    return sum;
 }
 
 Result<void> SchedulerReader::scheduler(const Kind& kind, std::uint32_t number, Read& read) {
@@ -211,23 +231,29 @@ Result<void> SchedulerReader::queue(const Kind& kind, std::uint32_t number, Addr
     return {};
 }
 
-Result<SchedulerReader::Lengths> SchedulerReader::lengths(const Kind& kind, std::uint32_t number,
+Result<SchedulerReader::Queue> SchedulerReader::run_queue(const Kind& kind, std::uint32_t number,
                                                           Address scheduler) {
     auto& memory = vm_->bulk();
-    Lengths lengths;
-    ASSIGN_OR_RETURN(lengths.address, memory.word(scheduler + queue_.offset));
-    ASSIGN_OR_RETURN(const auto read, OwnedStruct::read(memory, lengths.address, queue_bytes_));
+    ASSIGN_OR_RETURN(const auto address, memory.word(scheduler + queue_.offset));
+    ASSIGN_OR_RETURN(auto read, OwnedStruct::read(memory, address, queue_bytes_));
     const auto view = read.view();
     // erl_process.c, erts_init_scheduling(): the dirty queues follow those of the schedulers, and
     // belong to the first dirty scheduler of their kind.
     const auto index = kind.type == 0 ? number - 1 : vm_->facts().schedulers + kind.type - 1;
     if (view.get(index_) != index || view.get(owner_) != scheduler) {
-        return fail(
-            ErrorCode::kImplausible,
-            fmt::format("run queue at {:#x}: expected number {} of the scheduler at {:#x}, "
-                        "found {} of {:#x}",
-                        lengths.address, index, scheduler, view.get(index_), view.get(owner_)));
+        return fail(ErrorCode::kImplausible,
+                    fmt::format("run queue at {:#x}: expected number {} of the scheduler at {:#x}, "
+                                "found {} of {:#x}",
+                                address, index, scheduler, view.get(index_), view.get(owner_)));
     }
+    return Queue{address, std::move(read)};
+}
+
+Result<SchedulerReader::Lengths> SchedulerReader::lengths(const Kind& kind, std::uint32_t number,
+                                                          Address scheduler) {
+    ASSIGN_OR_RETURN(const auto queue, run_queue(kind, number, scheduler));
+    const auto view = queue.bytes.view();
+    Lengths lengths{.address = queue.address};
     const auto length_of = [&](Field infos, std::size_t at) {
         return view.u32(
             {static_cast<std::uint32_t>(infos.offset + at * info_bytes_ + info_length_.offset),

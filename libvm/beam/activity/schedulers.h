@@ -32,6 +32,11 @@ class SchedulerReader {
     /// some 50 bytes a scheduler. Only kTargetDied is an error.
     Result<Read> read();
 
+    /// Reductions of all processes since the node began, those that have ended too, as
+    /// erlang:statistics(reductions) counts them when processes leave a normal scheduler
+    /// (erl_process.c, erts_get_total_reductions(); OTP 25.2.3, 27.3.4.1 and 29.1.1). kNotFound.
+    Result<std::uint64_t> reductions();
+
   private:
     struct Kind {
         records::SchedulerKind kind;
@@ -42,12 +47,14 @@ class SchedulerReader {
     };
     struct State;
     struct Lengths;
+    struct Queue;
 
     SchedulerReader(Vm& vm, PidWords pids, LayoutNames& names);
     [[nodiscard]] std::array<Kind, 3> kinds() const;
     Result<void> scheduler(const Kind& kind, std::uint32_t number, Read& read);
     Result<State> state(const Kind& kind, std::uint32_t number, Address address);
     Result<void> queue(const Kind& kind, std::uint32_t number, Address scheduler, Read& read);
+    Result<Queue> run_queue(const Kind& kind, std::uint32_t number, Address scheduler);
     Result<Lengths> lengths(const Kind& kind, std::uint32_t number, Address scheduler);
 
     Vm* vm_;
@@ -55,7 +62,7 @@ class SchedulerReader {
     TagScheme scheme_;
     Field type_, number_, dirty_number_, sleep_, process_, port_, queue_;
     Field sleep_flags_, process_id_, port_id_;
-    Field index_, owner_, length_, by_priority_, ports_, info_length_;
+    Field index_, owner_, length_, by_priority_, ports_, reductions_, info_length_;
     std::uint32_t scheduler_end_ = 0, stride_ = 0, queue_bytes_ = 0, info_bytes_ = 0;
     std::uint64_t sleeping_ = 0, waiting_ = 0, suspended_ = 0, port_tag_ = 0;
 };

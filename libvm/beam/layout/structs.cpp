@@ -24,6 +24,8 @@ IdTableFields::IdTableFields(LayoutNames& names)
       mask(names.field(runtime::ErtsPTab::pix_mask)),
       count(names.field(runtime::ErtsPTab::vola_count)),
       invalid(names.field(runtime::ErtsPTab::invalid_element)),
+      taken(names.field_if_any(runtime::ErtsPTab::vola_aid_ix)),
+      freed(names.field_if_any(runtime::ErtsPTab::vola_fid_ix)),
       bytes(names.bytes(runtime::ErtsPTab::kName)) {}
 
 RegisteredFields::RegisteredFields(LayoutNames& names)

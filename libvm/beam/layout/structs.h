@@ -27,6 +27,9 @@ struct IndexTableFields {
 struct IdTableFields {
     explicit IdTableFields(LayoutNames& names);
     Field tab, max, mask, count, invalid;
+    /// Ids, counted: 4 and 8 bytes after `count` (erl_ptab.h, ErtsPTabVolatileData; OTP 25.2.3,
+    /// 27.3.4.1 and 29.1.1). Older layout files do not have them.
+    std::optional<Field> taken, freed;
     std::uint32_t bytes;
 };
 

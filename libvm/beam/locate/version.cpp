@@ -87,6 +87,45 @@ Result<VersionText> find_version_text(const ImageSearch& search) {
     return found.front();
 }
 
+bool is_otp_version(std::string_view text) {
+    if (const auto candidate = text.find("-rc"); candidate != std::string_view::npos) {
+        const auto number = text.substr(candidate + std::string_view("-rc").size());
+        if (number.empty() || number.find_first_not_of(kDigits) != std::string_view::npos) {
+            return false;
+        }
+        text = text.substr(0, candidate);
+    }
+    while (!text.empty()) {
+        const auto digits = std::min(text.find_first_not_of(kDigits), text.size());
+        if (digits == 0) {
+            return false;
+        }
+        text.remove_prefix(digits);
+        if (text.empty()) {
+            return true;
+        }
+        if (text.front() != '.') {
+            return false;
+        }
+        text.remove_prefix(1);
+    }
+    return false;
+}
+
+std::string find_otp_version(const ImageSearch& search, std::string_view release) {
+    std::string found;
+    for (const auto& [address, text] : search.texts(fmt::format("{}.", release), kLongestText)) {
+        if (!search.begins_text(address) || !is_otp_version(text) || text == found) {
+            continue;
+        }
+        if (!found.empty()) {
+            return {};
+        }
+        found = text;
+    }
+    return found;
+}
+
 Result<RuntimeVersion> find_version(target::Target& target, const Symbols& symbols,
                                     const ImageSearch& search) {
     const auto release = symbols.find("etp_otp_release");
@@ -99,6 +138,7 @@ Result<RuntimeVersion> find_version(target::Target& target, const Symbols& symbo
             return wrong_width(text.word_bits);
         }
         return RuntimeVersion{text.otp_release,
+                              find_otp_version(search, text.otp_release),
                               text.erts_version,
                               text.jit,
                               {{"erts_system_version", text.address, "text"}}};
@@ -118,7 +158,8 @@ Result<RuntimeVersion> find_version(target::Target& target, const Symbols& symbo
     if (*bits_value != static_cast<std::int32_t>(kWordBits)) {
         return wrong_width(static_cast<std::uint64_t>(*bits_value));
     }
-    RuntimeVersion result{*release_text, *version_text, *jit_value != 0, {}};
+    RuntimeVersion result{
+        *release_text, find_otp_version(search, *release_text), *version_text, *jit_value != 0, {}};
     const auto note = [&](std::string_view name, const target::Symbol& symbol) {
         result.found.push_back({std::string(name), symbol.address, std::string(symbol.table)});
     };

@@ -28,9 +28,17 @@ std::optional<VersionText> parse_version_text(std::string_view text);
 /// Finds the runtime's own in its data. kUnsupported if there is none, or several that differ.
 Result<VersionText> find_version_text(const ImageSearch& search);
 
+/// Whether a text is a version like "27.3.4.1" or "28.0-rc1".
+bool is_otp_version(std::string_view text);
+
+/// "27.3.4.1" or "28.0-rc1": the only text in the runtime's data that has the form of a version of
+/// that release (erl_bif_info.c, otp_version; OTP 25.2.3 to 29.1.2). Empty: none, or several.
+std::string find_otp_version(const ImageSearch& search, std::string_view release);
+
 /// The runtime's version, and how it was found.
 struct RuntimeVersion {
     std::string otp_release;
+    std::string otp_version;  ///< see find_otp_version()
     std::string erts_version;
     bool jit = false;
     std::vector<Found> found;

@@ -50,6 +50,7 @@ std::unexpected<Error> unknown(std::string_view what) {
 
 Result<void> VmFinder::find(const RuntimeVersion& version) {
     facts_.otp_release = version.otp_release;
+    facts_.otp_version = version.otp_version;
     facts_.erts_version = version.erts_version;
     facts_.jit = version.jit;
     found_ = version.found;

@@ -74,6 +74,17 @@ std::vector<std::pair<Address, std::string>> ImageSearch::texts(std::string_view
     return found;
 }
 
+bool ImageSearch::begins_text(Address address) const {
+    for (const auto* kind : {&read_only_, &writable_}) {
+        for (const auto& segment : *kind) {
+            if (address > segment.start && address - segment.start < segment.bytes.size()) {
+                return segment.bytes[address - segment.start - 1] == std::byte{0};
+            }
+        }
+    }
+    return false;
+}
+
 std::vector<Address> ImageSearch::pointers_to_string(std::string_view text) const {
     const auto targets = strings(text);
     if (targets.empty()) {

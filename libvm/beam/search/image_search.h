@@ -33,6 +33,9 @@ class ImageSearch {
     [[nodiscard]] std::vector<std::pair<Address, std::string>> texts(std::string_view prefix,
                                                                      std::size_t most) const;
 
+    /// Whether a text of the data begins at that address: it is held, and a zero is before it.
+    [[nodiscard]] bool begins_text(Address address) const;
+
     /// Calls `candidate` for every word-aligned address in the writable segments with `bytes` bytes
     /// after it; returns the addresses for which it is true.
     [[nodiscard]] std::vector<Address> matching(

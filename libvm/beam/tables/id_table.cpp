@@ -14,6 +14,22 @@ namespace beamdump::beam {
 namespace {
 
 constexpr std::uint32_t kMaxPtabSize = 1U << 27U;  // ERTS_PTAB_MAX_SIZE
+/// Elements that threads make or delete at this moment: `count` and the other two change one after
+/// another.
+constexpr std::uint32_t kMostOnTheWay = 64;
+
+/// Each new element takes the next of the free ids, each deleted one gives its own back: both are
+/// counted, from -1 on (erl_ptab.c, erts_ptab_new_element() and delete_element(); OTP 25.2.3 and
+/// 27.3.4). With `+P legacy` neither is.
+std::optional<std::uint32_t> made_of(std::uint32_t taken, std::uint32_t freed,
+                                     std::uint32_t count) {
+    const std::uint32_t made = taken + 1;
+    const std::uint32_t there = taken - freed;
+    const std::uint32_t apart = there > count ? there - count : count - there;
+    // Where so many were made that the count began anew, more were deleted than that.
+    const bool counts = made >= count || freed >= made;
+    return counts && apart <= kMostOnTheWay ? std::optional(made) : std::nullopt;
+}
 
 }  // namespace
 
@@ -33,6 +49,9 @@ Result<IdTable> IdTable::open(Vm& vm, Address address, std::string_view what) {
     table.slots_ = view.u32(fields.max);
     table.count_ = view.u32(fields.count);
     table.invalid_ = view.get(fields.invalid);
+    if (fields.taken && fields.freed) {
+        table.made_ = made_of(view.u32(*fields.taken), view.u32(*fields.freed), table.count_);
+    }
     if (!std::has_single_bit(table.slots_) || table.slots_ > kMaxPtabSize ||
         view.u32(fields.mask) != table.slots_ - 1 || table.count_ > table.slots_ ||
         !vm.plausible(table.tab_, std::uint64_t{table.slots_} * sizeof(Address))) {

@@ -30,6 +30,9 @@ class IdTable {
     [[nodiscard]] std::uint32_t slots() const { return slots_; }
     /// How many elements the table counts, those being created or deleted among them.
     [[nodiscard]] std::uint32_t count() const { return count_; }
+    /// How many elements were made since the node began, modulo 2^32; nullopt where the layout does
+    /// not have it, or the table does not count it (`+P legacy`).
+    [[nodiscard]] std::optional<std::uint32_t> made() const { return made_; }
 
     /// The used ones among slots first .. first+most-1; free and reserved slots are left out.
     Result<std::vector<IdSlot>> used(std::uint32_t first, std::uint32_t most);
@@ -43,6 +46,7 @@ class IdTable {
     Address invalid_ = 0;
     std::uint32_t slots_ = 0;
     std::uint32_t count_ = 0;
+    std::optional<std::uint32_t> made_;
 };
 
 /// The owner id (number and serial as printed in <0.Number.Serial>) of a local pid's word. If the

@@ -29,6 +29,7 @@ struct Found {
 /// few globals.
 struct VmFacts {
     std::string otp_release;
+    std::string otp_version;  ///< "27.3.4.1"; empty: not known
     std::string erts_version;
     bool jit = false;
     Address literals_start = 0;

@@ -97,7 +97,10 @@ CLI::App* declare_stacks(CLI::App& app, RawOptions& raw) {
         ->type_name("MS")
         ->check(at_most(kMaxPauseMs), "");
     declare_frames(*command, raw);
-    command->footer("Example: beamdump-sample stacks rabbit@host");
+    command->footer(
+        "Example: beamdump-sample stacks rabbit@host\n"
+        "Example: beamdump-sample stacks --all 4242\n"
+        "Example: beamdump-sample stacks --stop --max-pause 20 rabbit@host");
     return command;
 }
 
@@ -152,7 +155,10 @@ CLI::App* declare_profile(CLI::App& app, RawOptions& raw) {
                    "Instead: where processes wait, how many, and for how\nlong the same ones have")
         ->excludes("--readings")
         ->excludes("--rate");
-    command->footer("Example: beamdump-sample profile rabbit@host --duration 30s --by name");
+    command->footer(
+        "Example: beamdump-sample profile rabbit@host --duration 30s --by name\n"
+        "Example: beamdump-sample profile rabbit@host --off-cpu\n"
+        "Example: beamdump-sample profile 4242 --format folded > node.folded");
     return command;
 }
 
@@ -170,7 +176,10 @@ CLI::App* declare_blame(CLI::App& app, RawOptions& raw) {
                       "Count and sample calls, by breakpoints of the\nprocessor; of at most four "
                       "functions");
     declare_sampling(*command, raw);
-    command->footer("Example: beamdump-sample blame rabbit@host --native gc --duration 30s");
+    command->footer(
+        "Example: beamdump-sample blame rabbit@host --native gc --duration 30s\n"
+        "Example: beamdump-sample blame rabbit@host --native copy\n"
+        "Example: beamdump-sample blame 4242 --native gc --by name");
     return command;
 }
 
@@ -212,7 +221,10 @@ CLI::App* declare_alloc(CLI::App& app, RawOptions& raw) {
         ->excludes("--stacks")
         ->excludes("--format")
         ->excludes("--frames");
-    command->footer("Example: beamdump-sample alloc rabbit@host --duration 30s");
+    command->footer(
+        "Example: beamdump-sample alloc rabbit@host --duration 30s\n"
+        "Example: beamdump-sample alloc rabbit@host --function shop_cart:add/2\n"
+        "Example: beamdump-sample alloc 4242 --format folded > words.folded");
     return command;
 }
 
@@ -352,7 +364,9 @@ void declare_top(CLI::App& command, RawTop& raw) {
     command.footer(
         "On a terminal it is a screen, with keys as shown there; elsewhere, and with\n"
         "--json, --count or --once, it writes lines.\n"
-        "Example: beamdump-sample top rabbit@host --sort queue-growth");
+        "Example: beamdump-sample top rabbit@host --sort queue-growth\n"
+        "Example: beamdump-sample top rabbit@host --once --limit 5\n"
+        "Example: beamdump-sample top 4242 --interval 5s --json");
 }
 
 Result<TopSettings> top_settings(const RawTop& raw) {
@@ -379,7 +393,9 @@ Result<Command> parse_options(const std::vector<std::string>& arguments) {
     app.footer(
         "Nothing is loaded into the node. See beamdump-sample COMMAND --help.\n"
         "Exit status: 0 done, 1 failed, 2 wrong usage, 3 done but incomplete.\n"
-        "Example: beamdump-sample stacks rabbit@host");
+        "Example: beamdump-sample stacks rabbit@host\n"
+        "Example: beamdump-sample profile rabbit@host --duration 30s\n"
+        "Example: beamdump-sample top rabbit@host");
     const auto commands = declare_commands(app, raw);
     manual::add_generate(app);
     ASSIGN_OR_RETURN(auto answer, program::parse_command_line(app, arguments));

@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
 #include <sstream>
 
 namespace beamdump::test {
@@ -204,22 +205,28 @@ TEST(CommandLine, TheCommandThatWasMeantIsSuggested) {
     EXPECT_THAT(refused({"xyzzy", "sample.beamdump"}), HasSubstr("neither a command nor a file"));
 }
 
-TEST(CommandLine, HelpOfEachCommandHasAnExampleThatParses) {
+TEST(CommandLine, HelpOfEachCommandHasThreeExamplesThatParse) {
+    constexpr int kExamples = 3;
     Program program;
     for (const auto& entry : cli::make_commands()) {
         const auto description = entry.command->description();
         const Ran help = program.run({std::string(description.name), "--help"});
         EXPECT_EQ(help.status, 0);
-        EXPECT_THAT(help.out,
-                    HasSubstr("Example: beamdump-analyze " + std::string(description.example)));
-        std::vector<std::string> words;
-        std::istringstream example{std::string(description.example)};
-        for (std::string word; example >> word;) {
-            std::erase(word, '\'');
-            words.push_back(word);
+        std::istringstream examples{std::string(description.examples)};
+        std::set<std::string> different;
+        for (std::string line; std::getline(examples, line);) {
+            EXPECT_THAT(help.out, HasSubstr("Example: beamdump-analyze " + line + "\n"));
+            std::vector<std::string> words;
+            std::istringstream example{line};
+            for (std::string word; example >> word;) {
+                std::erase(word, '\'');
+                words.push_back(word);
+            }
+            ASSERT_EQ(words.front(), description.name);
+            EXPECT_TRUE(cli::parse_arguments(words).has_value()) << line;
+            different.insert(line);
         }
-        ASSERT_EQ(words.front(), description.name);
-        EXPECT_TRUE(cli::parse_arguments(words).has_value()) << description.example;
+        EXPECT_EQ(different.size(), kExamples) << description.name;
     }
 }
 

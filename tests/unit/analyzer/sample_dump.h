@@ -23,7 +23,10 @@ struct SampleLayout {
     std::vector<std::string> unverified_fields = {};
     std::vector<std::string> left_out = {};
     std::string erts_version = "13.1.5";
-    std::string process_state = "S";  // of /proc/PID/stat
+    std::string otp_version = "25.2.3";
+    std::string system_version = {};                      // empty: not known
+    std::optional<std::uint32_t> processes_started = {};  // as the capture began
+    std::string process_state = "S";                      // of /proc/PID/stat
     std::string module_name = kSampleAtoms[kModuleAtom];
     std::uint32_t frame_bytes = 4096;
     std::uint32_t process_limit = 262144;
@@ -138,6 +141,15 @@ class SampleDump {
         records::Node node;
         node.set_otp_release("25");
         node.set_erts_version(layout_.erts_version);
+        if (!layout_.otp_version.empty()) {
+            node.set_otp_version(layout_.otp_version);
+        }
+        if (!layout_.system_version.empty()) {
+            node.set_system_version(layout_.system_version);
+        }
+        if (layout_.processes_started) {
+            node.set_processes_started(*layout_.processes_started);
+        }
         node.set_jit(true);
         node.set_word_size(8);
         node.set_little_endian(true);

@@ -335,6 +335,7 @@ Result<CaptureReport> capture_live_node(const Request& request) {
     const auto sockets = target::socket_descriptors(pid, kMostSockets);
     auto done = capture_by_mode(*session, node);
     if (done) {
+        session->meanwhile(stopped(*session));
         done = session->sockets(sockets);
     }
     if (!done) {

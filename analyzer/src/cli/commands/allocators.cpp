@@ -22,7 +22,9 @@ class AllocatorsCommand final : public Command {
     [[nodiscard]] Description description() const override {
         return {"allocators",
                 "Show the runtime's allocators: carriers, blocks, how much of the carriers is used",
-                "allocators node.beamdump --sort free"};
+                "allocators node.beamdump --sort free\n"
+                "allocators node.beamdump --instances\n"
+                "allocators node.beamdump --carriers --limit 50"};
     }
 
     void add_options(CLI::App& app) override {

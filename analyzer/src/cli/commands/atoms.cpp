@@ -27,7 +27,9 @@ class AtomsCommand final : public Command {
 
     [[nodiscard]] Description description() const override {
         return {"atoms", "Count atoms: how many of the limit, groups that differ in digits only",
-                "atoms node.beamdump --sort newest"};
+                "atoms node.beamdump --sort newest\n"
+                "atoms node.beamdump --group\n"
+                "atoms node.beamdump --list --filter text~user_"};
     }
 
     void add_options(CLI::App& app) override {

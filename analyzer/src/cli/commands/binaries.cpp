@@ -22,7 +22,9 @@ class BinariesCommand final : public Command {
         return {"binaries",
                 "List reference-counted binaries by size, the holders of one, or the processes "
                 "that keep more of them than their terms show",
-                "binaries node.beamdump --leaks"};
+                "binaries node.beamdump --leaks\n"
+                "binaries node.beamdump --sort references\n"
+                "binaries node.beamdump 0x7fc6848001c0"};
     }
 
     void add_options(CLI::App& app) override {

@@ -16,7 +16,9 @@ class ConvertCommand final : public Command {
   public:
     [[nodiscard]] Description description() const override {
         return {"convert", "Convert a crash dump to a dump: smaller, and queries start at once",
-                "convert erl_crash.dump -o crash.beamdump"};
+                "convert erl_crash.dump -o crash.beamdump\n"
+                "convert erl_crash.dump.gz -o crash.beamdump --force\n"
+                "convert erl_crash.dump -o crash.beamdump --key key.pem"};
     }
 
     void add_options(CLI::App& app) override {

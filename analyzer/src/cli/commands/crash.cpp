@@ -17,7 +17,9 @@ class CrashCommand final : public Command {
         return {"crash",
                 "Show how the node's process died: signal, thread, native and Erlang frames, and "
                 "likely causes",
-                "crash core.beamdump"};
+                "crash core.beamdump\n"
+                "crash core.beamdump --limit 5\n"
+                "crash core.beamdump --json"};
     }
 
     void add_options(CLI::App& app) override {

@@ -50,7 +50,9 @@ class CrashDumpCommand final : public Command {
     [[nodiscard]] Description description() const override {
         return {"crash-dump",
                 "Write the dump as Erlang crash dump text, which crashdump_viewer opens",
-                "crash-dump node.beamdump -o erl_crash.dump"};
+                "crash-dump node.beamdump -o erl_crash.dump\n"
+                "crash-dump node.beamdump -o erl_crash.dump --force\n"
+                "crash-dump node.beamdump -o - --sensitive"};
     }
 
     void add_options(CLI::App& app) override {

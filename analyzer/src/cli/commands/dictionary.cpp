@@ -16,7 +16,9 @@ class DictionaryCommand final : public Command {
   public:
     [[nodiscard]] Description description() const override {
         return {"dictionary", "Show a process's dictionary",
-                "dictionary node.beamdump '<0.123.0>' --limit 0"};
+                "dictionary node.beamdump '<0.123.0>' --limit 0\n"
+                "dictionary node.beamdump my_server --term-bytes 2000\n"
+                "dictionary node.beamdump my_server --from 20 --limit 20"};
     }
 
     void add_options(CLI::App& app) override {

@@ -16,7 +16,9 @@ class EmulatorCommand final : public Command {
         return {"emulator",
                 "Show what the emulator itself waits for: permissions, thread progress, system "
                 "tasks, suspended processes",
-                "emulator node.beamdump"};
+                "emulator node.beamdump\n"
+                "emulator node.beamdump --limit 0\n"
+                "emulator node.beamdump --json"};
     }
 
     void add_options(CLI::App& app) override {

@@ -28,7 +28,9 @@ class ExportCommand final : public Command {
   public:
     [[nodiscard]] Description description() const override {
         return {"export", "Write the dump for other programs: as JSON, SQLite, profiles or a graph",
-                "export ndjson node.beamdump -o node.ndjson"};
+                "export ndjson node.beamdump -o node.ndjson\n"
+                "export sqlite monday.beamdump tuesday.beamdump -o nodes.sqlite\n"
+                "export folded node.beamdump --weight memory -o node.folded"};
     }
 
     void add_options(CLI::App& app) override {

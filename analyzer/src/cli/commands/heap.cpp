@@ -19,7 +19,9 @@ class HeapCommand final : public Command {
         return {"heap",
                 "Show what uses a process's heap: roots and their sizes, live and dead words, "
                 "kinds of terms, the largest terms and their paths",
-                "heap node.beamdump my_server --retained"};
+                "heap node.beamdump my_server --retained\n"
+                "heap node.beamdump '<0.123.0>' --limit 5\n"
+                "heap node.beamdump my_server --terms --limit 100"};
     }
 
     void add_options(CLI::App& app) override {

@@ -17,7 +17,9 @@ class HistoryCommand final : public Command {
         return {"history",
                 "Show what beamdump-watch read of the node before: memory, counts, and the "
                 "processes that grew; also of a recording, when the node has ended",
-                "history rabbit@host-20261128T063129Z.recording"};
+                "history rabbit@host-20261128T063129Z.recording\n"
+                "history node.beamdump --limit 3\n"
+                "history node.beamdump --ndjson"};
     }
 
     void add_options(CLI::App& app) override {

@@ -24,7 +24,9 @@ class McpCommand final : public Command {
         return {"mcp",
                 "Serve the other commands to an assistant over standard input and output, by the "
                 "Model Context Protocol",
-                "mcp --redacted-only --folder dumps node.beamdump"};
+                "mcp --redacted-only --folder dumps node.beamdump\n"
+                "mcp node.beamdump\n"
+                "mcp --folder dumps --max-seconds 30"};
     }
 
     void add_options(CLI::App& app) override {

@@ -16,7 +16,9 @@ class MemoryCommand final : public Command {
         return {"memory",
                 "Show where the node's memory is: by category as erlang:memory/0, and by holder up "
                 "to what the operating system counts",
-                "memory node.beamdump --binaries"};
+                "memory node.beamdump --binaries\n"
+                "memory node.beamdump\n"
+                "memory node.beamdump --limit 50"};
     }
 
     void add_options(CLI::App& app) override {

@@ -19,7 +19,9 @@ class MessagesCommand final : public Command {
   public:
     [[nodiscard]] Description description() const override {
         return {"messages", "Show a process's messages, and count them by shape or sender",
-                "messages node.beamdump my_server --limit 5"};
+                "messages node.beamdump my_server --limit 5\n"
+                "messages node.beamdump my_server --by sender\n"
+                "messages node.beamdump my_server --filter timeout --no-histogram"};
     }
 
     void add_options(CLI::App& app) override {

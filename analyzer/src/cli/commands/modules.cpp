@@ -19,7 +19,9 @@ class ModulesCommand final : public Command {
 
     [[nodiscard]] Description description() const override {
         return {"modules", "List loaded modules by size of code, old code too",
-                "modules node.beamdump --old --users"};
+                "modules node.beamdump --old --users\n"
+                "modules node.beamdump --filter name~rabbit\n"
+                "modules node.beamdump --sort code --limit 5"};
     }
 
     void add_options(CLI::App& app) override {

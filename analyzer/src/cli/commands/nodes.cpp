@@ -10,7 +10,9 @@ std::unique_ptr<Command> nodes_command() {
         {.description = {"nodes",
                          "List other nodes and the connections to them, those with the longest "
                          "queue first",
-                         "nodes node.beamdump --filter busy=true"},
+                         "nodes node.beamdump --filter busy=true\n"
+                         "nodes node.beamdump --sort node\n"
+                         "nodes node.beamdump --group-by type,state"},
          .columns = query::node_columns(),
          .sort = "queue",
          .texts = {"beamdump.nodes/1", "nodes", "nodes", "not_connected"},

@@ -24,7 +24,9 @@ class PersistentTermsCommand final : public Command {
 
     [[nodiscard]] Description description() const override {
         return {"persistent-terms", "List persistent terms, largest first, or show one",
-                "persistent-terms node.beamdump --filter key=my_app"};
+                "persistent-terms node.beamdump --filter key=my_app\n"
+                "persistent-terms node.beamdump\n"
+                "persistent-terms node.beamdump my_key"};
     }
 
     void add_options(CLI::App& app) override {

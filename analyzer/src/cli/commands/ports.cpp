@@ -8,7 +8,9 @@ namespace beamdump::cli {
 std::unique_ptr<Command> ports_command() {
     return make_list_command(
         {.description = {"ports", "List ports and their owners, those with the longest queue first",
-                         "ports node.beamdump --sort output --filter driver=tcp_inet"},
+                         "ports node.beamdump --sort output --filter driver=tcp_inet\n"
+                         "ports node.beamdump --group-by driver\n"
+                         "ports node.beamdump --filter orphaned=true"},
          .columns = query::port_columns(),
          .sort = "queue",
          .texts = {"beamdump.ports/1", "ports", "ports", "port"},

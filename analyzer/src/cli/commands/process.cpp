@@ -15,7 +15,9 @@ class ProcessCommand final : public Command {
   public:
     [[nodiscard]] Description description() const override {
         return {"process", "Show everything the dump says about one process",
-                "process node.beamdump '<0.123.0>'"};
+                "process node.beamdump '<0.123.0>'\n"
+                "process node.beamdump my_server\n"
+                "process node.beamdump my_server --limit 100"};
     }
 
     void add_options(CLI::App& app) override {

@@ -17,7 +17,9 @@ class ProfileCommand final : public Command {
   public:
     [[nodiscard]] Description description() const override {
         return {"profile", "Show which functions used processor time before the capture",
-                "profile node.beamdump --by initial_call"};
+                "profile node.beamdump --by initial_call\n"
+                "profile node.beamdump --stacks\n"
+                "profile node.beamdump --format folded -o node.folded"};
     }
 
     void add_options(CLI::App& app) override {

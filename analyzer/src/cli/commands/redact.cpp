@@ -19,7 +19,9 @@ class RedactCommand final : public Command {
   public:
     [[nodiscard]] Description description() const override {
         return {"redact", "Write a dump without the values in it: sizes and shapes remain",
-                "redact node.beamdump -o shared.beamdump"};
+                "redact node.beamdump -o shared.beamdump\n"
+                "redact node.beamdump --policy text -o shared.beamdump\n"
+                "redact erl_crash.dump -o shared.beamdump"};
     }
 
     void add_options(CLI::App& app) override {

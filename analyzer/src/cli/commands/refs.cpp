@@ -9,7 +9,9 @@ class RefsCommand final : public Command {
   public:
     [[nodiscard]] Description description() const override {
         return {"refs", "Find who holds a pid, port, reference or binary, and by which path",
-                "refs node.beamdump '<0.123.0>' --limit 50"};
+                "refs node.beamdump '<0.123.0>' --limit 50\n"
+                "refs node.beamdump 0x7fc6848001c0\n"
+                "refs node.beamdump my_server"};
     }
 
     void add_options(CLI::App& app) override {

@@ -49,7 +49,9 @@ class ReportCommand final : public Command {
   public:
     [[nodiscard]] Description description() const override {
         return {"report", "Write a page of HTML to look at: memory, processes, stacks, mailboxes",
-                "report node.beamdump -o node.html"};
+                "report node.beamdump -o node.html\n"
+                "report before.beamdump after.beamdump -o changes.html\n"
+                "report erl_crash.dump --findings full -o crash.html"};
     }
 
     void add_options(CLI::App& app) override {

@@ -34,7 +34,9 @@ class SearchCommand final : public Command {
             "search",
             "Find terms by a pattern, or text in atoms, binaries and strings, in all processes, "
             "ETS tables and literals",
-            "search node.beamdump '{state,_,#{id:=7}}'"};
+            "search node.beamdump '{state,_,#{id:=7}}'\n"
+            "search node.beamdump --text password\n"
+            "search node.beamdump '{error,_}' --limit 5"};
     }
 
     void add_options(CLI::App& app) override {

@@ -16,7 +16,9 @@ class SectionsCommand final : public Command {
         return {"sections",
                 "Show the sections of a crash dump other than processes: ETS tables, ports, "
                 "timers, allocators, schedulers...",
-                "sections erl_crash.dump ets --limit 5"};
+                "sections erl_crash.dump ets --limit 5\n"
+                "sections erl_crash.dump\n"
+                "sections erl_crash.dump memory"};
     }
 
     void add_options(CLI::App& app) override {

@@ -26,7 +26,9 @@ class SqlCommand final : public Command {
     [[nodiscard]] Description description() const override {
         return {"sql", "Ask one or several dumps by a SELECT statement",
                 "sql node.beamdump 'SELECT pid, memory FROM processes ORDER BY memory DESC LIMIT "
-                "10'"};
+                "10'\n"
+                "sql --tables\n"
+                "sql node.beamdump --prompt"};
     }
 
     void add_options(CLI::App& app) override {

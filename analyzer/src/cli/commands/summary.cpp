@@ -16,7 +16,9 @@ class SummaryCommand final : public Command {
     [[nodiscard]] Description description() const override {
         return {"summary",
                 "Show the node, what deserves a look, its memory and its largest processes",
-                "summary node.beamdump"};
+                "summary node.beamdump\n"
+                "summary node.beamdump --findings full\n"
+                "summary node.beamdump --json"};
     }
 
     void add_options(CLI::App& app) override {

@@ -14,7 +14,9 @@ class TreeCommand final : public Command {
   public:
     [[nodiscard]] Description description() const override {
         return {"tree", "Show processes as a tree of supervision or links, with sums of memory",
-                "tree node.beamdump kernel_sup --depth 2"};
+                "tree node.beamdump kernel_sup --depth 2\n"
+                "tree node.beamdump --links\n"
+                "tree node.beamdump --depth 3 --limit 5"};
     }
 
     void add_options(CLI::App& app) override {

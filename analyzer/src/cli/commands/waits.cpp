@@ -15,7 +15,9 @@ class WaitsCommand final : public Command {
   public:
     [[nodiscard]] Description description() const override {
         return {"waits", "Find processes that wait in a call, for whom, and in which cycles",
-                "waits node.beamdump --limit 5"};
+                "waits node.beamdump --limit 5\n"
+                "waits node.beamdump\n"
+                "waits node.beamdump --limit 0 --json"};
     }
 
     void add_options(CLI::App& app) override {

@@ -73,6 +73,11 @@ DumpsDiff begin_diff(const DiffContext& context) {
     }
     diff.times_us = context.times_us;
     diff.same_run = context.same_run;
+    const auto* first = context.dumps.front().dump;
+    const auto* last = context.dumps.back().dump;
+    if (diff.same_run && first != nullptr && last != nullptr) {
+        diff.starts = process_starts_between(*first, *last);
+    }
     return diff;
 }
 

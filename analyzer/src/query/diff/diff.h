@@ -2,6 +2,7 @@
 
 #include "query/activity/history.h"
 #include "query/diff/diff_source.h"
+#include "query/facts/process_starts.h"
 #include "query/process/process_line.h"
 
 #include <libdump/base/error.h>
@@ -51,6 +52,7 @@ struct DumpsDiff {
     std::vector<DumpFacts> dumps;
     std::vector<std::optional<std::int64_t>> times_us;
     bool same_run = true;
+    std::optional<ProcessStarts> starts;  ///< of processes, from the first dump to the last
     /// What beamdump-watch read from the first dump on, where the last one has it.
     std::optional<History> history;
     std::vector<DiffSection> sections;

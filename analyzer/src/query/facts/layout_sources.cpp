@@ -359,6 +359,7 @@ constexpr std::array kSourceValues = std::to_array<SourceEntry>({
     // summary and diff
     {"node", "ErlNode.sysname @#atoms"},
     {"process_limit", "ErtsPTab.max"},
+    {"processes_started", "ErtsPTab."},
     {"schedulers", "ErtsAlignedSchedulerData. ErtsSchedulerSleepInfo."},
     {"dirty_cpu_schedulers", "ErtsAlignedSchedulerData. ErtsSchedulerSleepInfo."},
     {"dirty_io_schedulers", "ErtsAlignedSchedulerData. ErtsSchedulerSleepInfo."},

@@ -23,6 +23,7 @@ namespace beamdump::query {
     RULE(native_call)                \
     RULE(busy_port)                  \
     RULE(restart_loop)               \
+    RULE(process_starts)             \
     RULE(mailbox)                    \
     RULE(asleep_with_messages)       \
     RULE(persistent_terms)           \
@@ -46,7 +47,8 @@ namespace beamdump::query {
     RULE(old_code)                   \
     RULE(carriers)                   \
     RULE(lazy_free)                  \
-    RULE(unread_log)
+    RULE(unread_log)                 \
+    RULE(release_candidate)
 
 #define BEAMDUMP_DECLARE(name) Result<RuleAnswer> name##_rule(NodeFacts& facts);
 BEAMDUMP_FINDING_RULES(BEAMDUMP_DECLARE)

@@ -154,6 +154,10 @@ class Scan {
             values[status_] == records::PROCESS_STATUS_RUNNING) {
             keep(scan_.running, row);
         }
+        if (values[reductions_] && *values[reductions_] < ProcessScan::kStartReductions &&
+            is_ready(values[status_])) {
+            keep(scan_.fresh, row);
+        }
         const auto initial = function(values, initial_);
         if (initial && (*initial)[2] == 0 && literal_collectors_.has(dump_, *initial)) {
             scan_.literal_collector = row;
@@ -184,6 +188,13 @@ class Scan {
                 keep(scan_.asleep, row);
             }
         }
+    }
+
+    static bool is_ready(std::optional<std::uint64_t> status) {
+        return status == records::PROCESS_STATUS_RUNNABLE ||
+               status == records::PROCESS_STATUS_RUNNING ||
+               status == records::PROCESS_STATUS_GARBAGE_COLLECTING ||
+               status == records::PROCESS_STATUS_EXITING;
     }
 
     /// What proc_lib started: supervisor:Module/1 (supervisor.erl, init/1).

@@ -51,6 +51,7 @@ NodeSummary node_summary(Dump& dump) {
     const records::Capture& capture = dump.capture();
     NodeSummary summary;
     summary.otp_release = known(node.has_otp_release(), node.otp_release());
+    summary.otp_version = known(node.has_otp_version(), node.otp_version());
     summary.erts_version = known(node.has_erts_version(), node.erts_version());
     summary.jit = known(node.has_jit(), node.jit());
     summary.boot_us = known(node.has_boot_us(), node.boot_us());
@@ -90,6 +91,7 @@ CaptureSummary capture_summary(const Dump& dump) {
     summary.bytes_read = known(cost.has_bytes_read(), cost.bytes_read());
     summary.reads = known(cost.has_reads(), cost.reads());
     summary.retries = known(cost.has_retries(), cost.retries());
+    summary.starts = process_starts(dump);
     summary.reason = known(capture.has_reason(), capture.reason());
     return summary;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "query/facts/dump_facts.h"
+#include "query/facts/process_starts.h"
 #include "query/findings/findings.h"
 #include "query/memory/memory.h"
 #include "query/process/process_line.h"
@@ -18,6 +19,7 @@ namespace beamdump::query {
 /// Facts about the node.
 struct NodeSummary {
     std::optional<std::string> otp_release;
+    std::optional<std::string> otp_version;  ///< "27.3.4.1", as its installation says
     std::optional<std::string> erts_version;
     std::optional<bool> jit;
     std::optional<std::int64_t> boot_us;
@@ -46,7 +48,8 @@ struct CaptureSummary {
     std::optional<std::uint64_t> bytes_read;  ///< from the node's memory
     std::optional<std::uint64_t> reads;
     std::optional<std::uint64_t> retries;
-    std::optional<std::string> reason;  ///< why it was taken, as whoever asked for it said
+    std::optional<ProcessStarts> starts;  ///< of processes, meanwhile
+    std::optional<std::string> reason;    ///< why it was taken, as whoever asked for it said
 };
 
 /// Facts that only crash dumps have.

@@ -56,6 +56,43 @@ std::vector<std::string> keys(const std::vector<query::ThingChange>& changes) {
     return found;
 }
 
+class DiffOfStarts : public Diff {
+  protected:
+    /// Of two dumps of one run, so many seconds apart.
+    std::optional<query::ProcessStarts> between(std::optional<std::uint32_t> first,
+                                                std::optional<std::uint32_t> last,
+                                                std::int64_t seconds) {
+        constexpr std::int64_t kBegin = 1'700'000'100'000'000;
+        const auto put = [&](const std::string& name, std::int64_t at_us, const auto& started) {
+            SampleLayout layout;
+            layout.processes_started = started;
+            SampleDump dump(at_us, layout);
+            dump.add(alpha_process());
+            program_.put(name, dump.finish());
+        };
+        put("first.beamdump", kBegin, first);
+        put("last.beamdump", kBegin + seconds * 1'000'000, last);
+        return diff({"first.beamdump", "last.beamdump"}).starts;
+    }
+};
+
+TEST_F(DiffOfStarts, AreCountedBetweenTwoDumps) {
+    const auto starts = between(1000, 1600, 60);
+    ASSERT_TRUE(starts);
+    EXPECT_EQ(starts->count, 600U);
+    EXPECT_DOUBLE_EQ(starts->per_second(), 10.0);
+    EXPECT_FALSE(starts->at_least);
+    EXPECT_FALSE(between(std::nullopt, 1600, 60));
+    EXPECT_FALSE(between(1000, std::nullopt, 60));
+    EXPECT_FALSE(between(1000, 1600, -60)) << "the second dump is the earlier one";
+}
+
+TEST_F(DiffOfStarts, AreCountedWhereTheCountBeganAnew) {
+    EXPECT_EQ(between(0xffffff00, 0x100, 60)->count, 0x200U);
+    EXPECT_FALSE(between(1000, 1600, 3600)->at_least);
+    EXPECT_TRUE(between(1000, 1600, 3601)->at_least) << "it may have begun anew since";
+}
+
 class DiffOfHistory : public Diff {
   protected:
     /// A dump with the readings of ten minutes, compared with one of so many seconds after their

@@ -6,6 +6,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
 class Machine : public FindingsFixture {
   protected:
@@ -55,6 +56,98 @@ TEST_F(Machine, KillsAreToldOnce) {
     *system.add_cgroup() = cgroup(50, 2);
     EXPECT_THAT(found(with(system), "cgroup_memory"),
                 ElementsAre("The OOM killer has ended 2 processes in the memory cgroup /shop."));
+}
+
+class Versions : public FindingsFixture {
+  protected:
+    query::Findings of(const std::string& otp, const std::string& system = {}) {
+        SampleLayout layout;
+        layout.otp_version = otp;
+        layout.system_version = system;
+        SampleDump dump(1'700'000'100'000'000, layout);
+        dump.add(alpha_process());
+        return look(dump);
+    }
+};
+
+TEST_F(Versions, AReleaseCandidateIsTold) {
+    constexpr std::string_view kWhy =
+        ": not a release, but what was tried before it. Its faults may be mended in the release.";
+    EXPECT_THAT(found(of("28.0-rc1"), "release_candidate"),
+                ElementsAre(std::string("The node runs OTP 28.0-rc1").append(kWhy)));
+    EXPECT_THAT(
+        found(of("", "Erlang/OTP 28 [RELEASE CANDIDATE 3] [erts-15.2.2] [source]"),
+              "release_candidate"),
+        ElementsAre(std::string("The node runs OTP 25 [RELEASE CANDIDATE 3]").append(kWhy)));
+    EXPECT_THAT(found(of("", "Erlang/OTP 30 [DEVELOPMENT] [erts-17.2]"), "release_candidate"),
+                ElementsAre(std::string("The node runs OTP 25 [DEVELOPMENT]").append(kWhy)));
+}
+
+TEST_F(Versions, AReleaseIsNotTold) {
+    for (const auto& findings :
+         {of("25.2.3"), of("", "Erlang/OTP 25 [erts-13.1.5] [source] [64-bit]")}) {
+        EXPECT_THAT(found(findings, "release_candidate"), IsEmpty());
+        EXPECT_EQ(left_out(findings, "release_candidate"), "");
+    }
+    EXPECT_EQ(left_out(of(""), "release_candidate"),
+              "the dump does not tell which version of OTP it is");
+}
+
+class StartsOfProcesses : public FindingsFixture {
+  protected:
+    /// A node that was captured for half a second.
+    struct Work {
+        std::uint32_t started = 0;
+        std::uint64_t reductions_of_each = 0;
+        std::uint64_t processor_ms = 0;
+        int fresh = 0;  ///< processes that run and have done one reduction less than a start
+    };
+    query::Findings after(const Work& work) {
+        SampleDump dump;
+        SampleProcess process;
+        for (int number = 0; number < work.fresh; ++number) {
+            process.number = 100 + static_cast<std::uint64_t>(number);
+            process.void_reason = records::VOID_REASON_RUNNING;
+            process.reductions = 106;
+            dump.add(process);
+        }
+        process.number = 99;
+        process.reductions = 107;
+        dump.add(process);
+        auto& meanwhile = *dump.builder().trailer().mutable_meanwhile();
+        meanwhile.set_ran_ns(500'000'000);
+        meanwhile.set_processes_started(work.started);
+        meanwhile.set_reductions(work.started * work.reductions_of_each);
+        meanwhile.set_processor_ns(work.processor_ms * 1'000'000);
+        return look(dump);
+    }
+};
+
+TEST_F(StartsOfProcesses, ProcessesThatEndAtOnceAreToldWithTheirKind) {
+    const std::string sentence =
+        "100,000 processes are started a second, and end as soon as they have begun: the node did "
+        "116 reductions for each of 50,000, and a process that does nothing takes 107.";
+    EXPECT_THAT(found(after({50'000, 116, 900}), "process_starts"), ElementsAre(sentence));
+    EXPECT_THAT(found(after({50'000, 116, 900, 3}), "process_starts"),
+                ElementsAre(sentence + " Of 3 that had hardly run, 3 are demo:loop/1."));
+}
+
+TEST_F(StartsOfProcesses, ThatWorkAreNotTold) {
+    EXPECT_THAT(found(after({1'000, 213, 50}), "process_starts"), SizeIs(1));
+    for (const auto& work :
+         {Work{1'000, 214, 50}, Work{1'000, 213, 49}, Work{999, 213, 50}, Work{}}) {
+        const auto findings = after(work);
+        EXPECT_THAT(found(findings, "process_starts"), IsEmpty()) << work.started;
+        EXPECT_EQ(left_out(findings, "process_starts"), "");
+    }
+}
+
+TEST_F(StartsOfProcesses, AreNotKnownOfADumpThatDoesNotCountThem) {
+    SampleDump dump;
+    dump.add(alpha_process());
+    EXPECT_EQ(left_out(look(dump), "process_starts"),
+              "the dump does not tell how many processes were started meanwhile, and what work the "
+              "node did");
 }
 
 class Sockets : public FindingsFixture {

@@ -146,6 +146,23 @@ class RestartLoops : public FindingsFixture {
     SampleDump dump_;
 };
 
+TEST_F(RestartLoops, SupervisorsThatDoNotReadAreTold) {
+    const auto add = [&](std::uint64_t number, std::uint64_t queue, bool running) {
+        auto process = waiting(number, otp_state(number));
+        process.queue_length = queue;
+        process.void_reason = running ? records::VOID_REASON_RUNNING : records::VOID_REASON_NONE;
+        dump_.add(process);
+    };
+    add(1, 20, false);
+    add(2, 19, false);
+    add(3, 199, true);  // as one that is at work
+    add(4, 200, true);
+    const auto told = found(look(dump_), "system_process");
+    ASSERT_EQ(told.size(), 2U);
+    EXPECT_TRUE(told[0].starts_with("200 messages are unread in <0.4.0>")) << told[0];
+    EXPECT_TRUE(told[1].starts_with("20 messages are unread in <0.1.0>")) << told[1];
+}
+
 TEST_F(RestartLoops, LoopsOfOtpAndElixirAreFound) {
     dump_.add(waiting(1, otp_state(1)));
     dump_.add(waiting(2, struct_state(2, kDynamic)));

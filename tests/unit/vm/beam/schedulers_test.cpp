@@ -104,6 +104,16 @@ TEST_P(Schedulers, ThatCannotBeReadAreCounted) {
     EXPECT_FALSE(found.schedulers.run_queue(0).has_length());
 }
 
+TEST_P(Schedulers, ReductionsAreThoseOfTheNormalOnes) {
+    const auto reductions = [&] { return SchedulerReader::open(fresh()).value().reductions(); };
+    queue().set("procs.reductions", 123'456'789'012);
+    node.vm.at("ErtsRunQueue", scheduler(vm->tables().dirty_cpu_schedulers).get("run_queue"))
+        .set("procs.reductions", 7);
+    EXPECT_EQ(reductions().value(), 123'456'789'012U);
+    queue().set("ix", 7);
+    EXPECT_EQ(reductions().error().code, ErrorCode::kImplausible);
+}
+
 TEST_P(Schedulers, SchedulersOfAKindThatWasNotFoundAreNamed) {
     auto tables = vm->tables();
     tables.dirty_io_schedulers = 0;

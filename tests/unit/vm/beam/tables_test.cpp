@@ -152,6 +152,20 @@ TEST_P(Tables, ProcessTableGivesUsedSlots) {
     EXPECT_EQ(IdTable::ports(*vm)->slots(), FakeVm::kSlots);
 }
 
+TEST_P(Tables, ProcessTableCountsThoseThatWereMade) {
+    auto table = node.vm.at("ErtsPTab", node.vm.globals().processes);
+    const auto made = [&](std::uint32_t taken, std::uint32_t freed) {
+        table.set("vola.aid_ix", taken).set("vola.fid_ix", freed);
+        return IdTable::processes(fresh())->made();
+    };
+    EXPECT_EQ(made(1002, 999), 1003U) << "three are there";
+    EXPECT_EQ(made(2, 0xffffffff), 3U) << "none was deleted";
+    EXPECT_EQ(made(0, 0xfffffffd), 1U) << "the count began anew";
+    EXPECT_EQ(made(1060, 999), 1061U) << "threads are about to count";
+    EXPECT_EQ(made(1100, 999), std::nullopt) << "they do not fit to those that are there";
+    EXPECT_EQ(made(0, 0), std::nullopt) << "the table does not count";
+}
+
 TEST_P(Tables, ProcessTableThatLiesIsRefused) {
     auto table = node.vm.at("ErtsPTab", node.vm.globals().processes);
     const auto refused = [&](std::string_view field, std::uint64_t value) {

@@ -103,6 +103,7 @@ Result<void> NodeCapture::capture_record(const CaptureOptions& options, const La
         capture.set_os_release(std::string(system.sysname) + " " + system.release);
         capture.set_host_name(system.nodename);
     }
+    work_ = work_counts(vm_);
     ASSIGN_OR_RETURN(auto offset, append(format::RecordKind::kCapture, capture));
     trailer_.set_capture_offset(offset);
     if (options.redactor != nullptr) {
@@ -136,6 +137,12 @@ Result<void> NodeCapture::history(const std::filesystem::path& file) {
                     fmt::format("{} is no History message of beamdump-watch", file.string()));
     }
     return append_history(copier_.writer(), std::move(history), trailer_);
+}
+
+void NodeCapture::meanwhile(std::chrono::nanoseconds stopped) {
+    if (auto meanwhile = work_between(work_, work_counts(vm_), stopped)) {
+        *trailer_.mutable_meanwhile() = std::move(*meanwhile);
+    }
 }
 
 Result<void> NodeCapture::epoch(std::uint32_t number, records::MemorySourceKind source) {
@@ -193,6 +200,12 @@ Result<void> NodeCapture::node(const std::vector<beam::ModuleCode>& modules) {
         code_bytes += module.bytes;
     }
     node.set_code_bytes(code_bytes);
+    if (work_.processes) {
+        node.set_processes_started(*work_.processes);
+    }
+    if (!facts.otp_version.empty()) {
+        node.set_otp_version(facts.otp_version);
+    }
     ASSIGN_OR_RETURN(auto offset, append(format::RecordKind::kNode, node));
     trailer_.set_node_offset(offset);
     return {};

@@ -3,6 +3,7 @@
 #include "capture/copy/binary_store.h"
 #include "capture/copy/run_writer.h"
 #include "capture/node/capture_options.h"
+#include "capture/node/work_counts.h"
 #include "capture/secrets/cookie.h"
 
 #include <libdump/base/return_if_error.h>
@@ -11,6 +12,7 @@
 #include <libvm/beam/tables/modules.h>
 #include <libvm/beam/tables/node_tables.h>
 
+#include <chrono>
 #include <functional>
 #include <map>
 #include <optional>
@@ -101,6 +103,9 @@ class NodeCapture {
     Result<void> samples(const ProfileReport& report);
     /// CaptureOptions::history. kIo, kCorrupt.
     Result<void> history(const std::filesystem::path& file);
+    /// For the trailer: what the node did since capture_record(), in which time it was `stopped`
+    /// for so long. Counts that cannot be read are absent.
+    void meanwhile(std::chrono::nanoseconds stopped);
     Result<void> epoch(std::uint32_t number, records::MemorySourceKind source);
     Result<void> node(const std::vector<beam::ModuleCode>& modules);
     /// These three write what they have not written before: all of it at first, then what came.
@@ -147,6 +152,7 @@ class NodeCapture {
     std::set<std::pair<memory::Address, records::ModuleInstance>> modules_;
     TablePages tables_;
     std::unordered_map<memory::Address, std::size_t> literal_prints_;
+    WorkCounts work_;  // as the capture began
 };
 
 }  // namespace beamdump::capture

@@ -52,6 +52,10 @@ class Session {
         return write_sockets(vm_->target().pid(), before, writer_, trailer_);
     }
 
+    /// What the node did since begin(), for the trailer: of one that runs, and was `stopped` for so
+    /// long in all.
+    void meanwhile(std::chrono::nanoseconds stopped) { node_.meanwhile(stopped); }
+
     /// How the node died, which does not move. From then on the process that its thread ran is
     /// captured as it was before the BIF or NIF that it was in.
     Result<void> crash(const sampler::CrashFacts& facts);

@@ -353,6 +353,39 @@ Result<RuleAnswer> old_code_without_users(NodeFacts& facts) {
 
 }  // namespace
 
+/// A release candidate says so in its version ("28.0-rc1"), and in what it prints as its system's
+/// version (erl_bif_info.c, erts_print_system_version(); OTP 25.2.3 and 27.3.4), as a crash dump
+/// has it.
+Result<RuleAnswer> release_candidate_rule(NodeFacts& facts) {
+    RuleAnswer answer;
+    const auto& node = facts.dump().node();
+    if (!node.has_otp_version() && !node.has_system_version()) {
+        return fail(ErrorCode::kNotFound, "the dump does not tell which version of OTP it is");
+    }
+    std::string version;
+    if (node.otp_version().contains("-rc")) {
+        version = fmt::format("OTP {}", node.otp_version());
+    } else {
+        for (const auto* sign : {"RELEASE CANDIDATE ", "DEVELOPMENT"}) {
+            if (const auto rest = between(node.system_version(), fmt::format("[{}", sign), "]")) {
+                version = fmt::format("OTP {} [{}{}]", node.otp_release(), sign, *rest);
+            }
+        }
+    }
+    if (version.empty()) {
+        return answer;
+    }
+    Finding finding;
+    finding.sentence = fmt::format(
+        "The node runs {}: not a release, but what was tried before it. Its faults may be mended "
+        "in the release.",
+        version);
+    finding.command = facts.command("summary");
+    finding.figures = {{"version", version}};
+    answer.findings.push_back(std::move(finding));
+    return answer;
+}
+
 /// Old code that nobody runs is what each upgrade leaves; code that is run cannot be purged, and
 /// loading the module once more ends its processes.
 Result<RuleAnswer> old_code_rule(NodeFacts& facts) {

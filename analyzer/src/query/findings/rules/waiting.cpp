@@ -127,6 +127,15 @@ constexpr std::array kSystemProcesses = {
 
 /// These answer in less than a ms, or a few ms with a slow disk.
 constexpr std::uint64_t kManyMessages = 20;
+/// Where it works, or waits for a processor to do so: a supervisor that starts a process for each
+/// request of a server under load has some 30 unread at a moment.
+constexpr std::uint64_t kManyMessagesAtWork = 200;
+
+bool has_many_messages(const ProcessLine& line) {
+    const bool at_work = line.status == "running" || line.status == "runnable" ||
+                         line.status == "garbage_collecting";
+    return line.message_queue_length.value_or(0) >= (at_work ? kManyMessagesAtWork : kManyMessages);
+}
 
 bool is_supervisor(const ProcessLine& line) {
     return line.translated_initial_call && line.translated_initial_call->starts_with("supervisor:");
@@ -156,7 +165,7 @@ Result<RuleAnswer> system_process_rule(NodeFacts& facts) {
         }
         RETURN_IF_ERROR(row);
         const auto line = named_line(facts.dump(), *row);
-        if (line.message_queue_length.value_or(0) >= kManyMessages) {
+        if (has_many_messages(line)) {
             answer.findings.push_back(finding_of(facts, line, process.what));
         }
     }
@@ -167,7 +176,7 @@ Result<RuleAnswer> system_process_rule(NodeFacts& facts) {
         ASSIGN_OR_RETURN(const auto line, facts.line(row));
         const bool told = std::ranges::find(kSystemProcesses, line.registered_name.value_or(""),
                                             &SystemProcess::name) != kSystemProcesses.end();
-        if (is_supervisor(line) && !told) {
+        if (is_supervisor(line) && !told && has_many_messages(line)) {
             answer.findings.push_back(
                 finding_of(facts, line, "starting and restarting its children"));
         }
