@@ -20,7 +20,7 @@ TEST(Summary, TextIsAsItShouldBe) {
     EXPECT_EQ(ran.status, 0);
     EXPECT_EQ(ran.err, "");
     EXPECT_EQ(without_file_sizes(ran.out), R"(node        sample@host
-release     Erlang/OTP 25, ERTS 13.1.5, JIT
+release     Erlang/OTP 25.2.3, ERTS 13.1.5, JIT
 up          1 min 40 s at capture, 2023-11-14 22:15:00 UTC
 host        box, Linux 6.1, OS process 4711
 schedulers  2
@@ -35,6 +35,7 @@ Findings: not complete
   not looked for, or not everywhere:
     cgroup_memory: the dump has no memory cgroups
     emulator_waits: the dump has no state of the emulator: it was captured by an older version, or they could not be read (the warnings of summary tell)
+    process_starts: the dump does not tell how many processes were started meanwhile, and what work the node did
     many_relations: the dump does not count links and monitors
     ets_table: the dump has no ETS tables: they were not captured, or the part of the file with them is missing
     fixed_table: the dump has no ETS tables: they were not captured, or the part of the file with them is missing

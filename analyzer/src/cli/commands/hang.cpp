@@ -17,7 +17,9 @@ class HangCommand final : public Command {
         return {"hang",
                 "Show why processes do not go on: chains of waits for answers, permissions, thread "
                 "progress, system tasks and others, to their ends",
-                "hang node.beamdump code_server"};
+                "hang node.beamdump\n"
+                "hang node.beamdump code_server\n"
+                "hang node.beamdump '<0.123.0>' --json"};
     }
 
     void add_options(CLI::App& app) override {
