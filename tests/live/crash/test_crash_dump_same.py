@@ -24,7 +24,7 @@ STATEMENT = "SELECT p.pid, p.memory, m.term FROM processes p, messages(p.pid) m 
 # Commands with --json that a capture, or its crash dump, cannot answer: profile needs samples
 # (live.sampled_dump), history a watcher (live.watch), and no text of a crash dump has sockets.
 # Where the list of NIF resources' types lies is not known in 29.
-NOT_OF_CAPTURE = {"history", "profile", "sections"} | ({"resources"} if RELEASE == "29" else set())
+NOT_OF_CAPTURE = {"history", "profile", "sections"}
 NOT_OF_CRASH_DUMP = {"emulator", "history", "profile", "resources", "sockets"}
 
 
