@@ -3,6 +3,7 @@
 #include "render/processes.h"
 #include "render/shared/json.h"
 #include "render/shared/known.h"
+#include "render/shared/process_counts.h"
 #include "render/shared/table.h"
 #include "render/shared/units.h"
 
@@ -18,7 +19,6 @@ namespace beamdump::render {
 namespace {
 
 using query::WaitKind;
-using query::WaitPlaceKind;
 
 /// "<0.9.0> shop (waiting in shop:loop/1)".
 std::string text_of(const query::HangStep& step) {
