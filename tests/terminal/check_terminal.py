@@ -1,6 +1,7 @@
 """What beamdump-analyze shows on a terminal, here a pseudo terminal: colours, lines cut to its width, a
 pager as git's, progress. And what of it must not be in files and pipes."""
 
+import contextlib
 import fcntl
 import os
 import pathlib
@@ -81,9 +82,9 @@ class Prompt:
         os.close(theirs)
         self.told = ""
 
-    def until(self, text):
+    def until(self, text, seconds=SECONDS):
         """What it shows up to `text`."""
-        deadline = time.monotonic() + SECONDS
+        deadline = time.monotonic() + seconds
         while text not in self.told:
             if not select.select([self.ours], [], [], max(0, deadline - time.monotonic()))[0]:
                 raise AssertionError(f"no {text!r} in {self.told!r}")
@@ -99,6 +100,23 @@ class Prompt:
 
     def enter(self, text):
         os.write(self.ours, text.encode())
+
+    def interrupt(self, text):
+        """Until it shows `text`: an interrupt before a line is read, or a statement answered, cancels nothing."""
+        for _ in range(SECONDS):
+            self.enter("\x03")
+            with contextlib.suppress(AssertionError):
+                self.until(text, 1)
+                return
+        raise AssertionError(f"no {text!r} after interrupts")
+
+    def leave(self):
+        """Its status: an end of input before a line is read may be lost, too."""
+        for _ in range(SECONDS):
+            self.enter("\x04")
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                return self.process.wait(1)
+        raise AssertionError("the end of input does not end it")
 
     def end(self):
         os.close(self.ours)
@@ -143,20 +161,16 @@ class SqlPrompt(unittest.TestCase):
         prompt = self.prompt(SAMPLE)
         prompt.enter("SELECT 1,\n")
         prompt.until("...> ")
-        prompt.enter("2\x03")
-        prompt.until("sql> ")
+        prompt.enter("2")
+        prompt.interrupt("sql> ")
         prompt.enter("WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n;\n")
         prompt.until(";\n")
-        # It is answered, or about to be: an interrupt before that cancels nothing.
-        for _ in range(SECONDS):
-            prompt.enter("\x03")
-            if select.select([prompt.ours], [], [], 1)[0]:
-                break
-        self.assertIn("stop", prompt.until("sql> "))
+        prompt.interrupt("stop")
+        prompt.until("sql> ")
         prompt.enter("SELECT 40 + 2 AS n;\n")
-        self.assertIn("42", prompt.until("sql> "))
-        prompt.enter("\x04")
-        self.assertEqual(prompt.process.wait(SECONDS), 0)
+        prompt.until("42")
+        prompt.until("sql> ")
+        self.assertEqual(prompt.leave(), 0)
 
     def test_it_needs_a_terminal(self):
         refused = piped("sql", SAMPLE, "--prompt")
