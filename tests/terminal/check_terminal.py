@@ -67,6 +67,9 @@ class Shown:
         self.lines = self.text.splitlines()
 
 
+LOCAL_MODES = 3  # in what tcgetattr() gives
+
+
 class Prompt:
     """A command that is talked to on a terminal."""
 
@@ -99,12 +102,16 @@ class Prompt:
         return shown
 
     def enter(self, text):
+        """Once it reads a line: what is typed before may be lost."""
+        deadline = time.monotonic() + SECONDS
+        while termios.tcgetattr(self.ours)[LOCAL_MODES] & termios.ICANON and time.monotonic() < deadline:
+            time.sleep(0.01)
         os.write(self.ours, text.encode())
 
     def interrupt(self, text):
         """Until it shows `text`: an interrupt before a line is read, or a statement answered, cancels nothing."""
         for _ in range(SECONDS):
-            self.enter("\x03")
+            os.write(self.ours, b"\x03")
             with contextlib.suppress(AssertionError):
                 self.until(text, 1)
                 return
