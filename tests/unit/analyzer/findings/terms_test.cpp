@@ -1,5 +1,6 @@
 // Rules that look at terms of processes: each where it finds something, and where it stays silent.
 #include "findings_fixture.h"
+#include "sample_caller.h"
 
 namespace beamdump::test {
 namespace {
@@ -12,24 +13,10 @@ using ::testing::IsEmpty;
 constexpr std::uint32_t kGenAtom = 8;
 constexpr std::uint32_t kDoCallAtom = 9;
 
-/// A process in gen:do_call/4: a monitor with a reference that is in y(0).
+/// A process in gen:do_call/4.
 SampleProcess in_call(std::uint64_t number, std::uint64_t called) {
-    SampleProcess process;
-    process.number = number;
+    auto process = caller(number, called);
     process.current = {kGenAtom, kDoCallAtom, 4};
-    const std::uint64_t heap = heap_of(number);
-    // An ordinary reference (erl_term.h, OTP 25): its header, and three numbers of 32 bits behind
-    // a marker.
-    constexpr std::uint64_t kReferenceHeader = 2U << 6U | 4U << 2U;
-    process.heap = {kReferenceHeader, (number << 32U) | 0xFFFF'FFFFU, 2U | (1UL << 32U)};
-    process.stack = {boxed_word(heap), kNormalExit};
-    records::Monitor monitor;
-    monitor.set_kind(records::MONITOR_KIND_PROCESS);
-    monitor.set_other_word(pid_word(called));
-    for (const std::uint32_t part : {static_cast<std::uint32_t>(number), 2U, 1U}) {
-        monitor.add_reference(part);
-    }
-    process.monitors = {monitor};
     return process;
 }
 
