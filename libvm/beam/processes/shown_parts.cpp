@@ -20,8 +20,9 @@ std::uint64_t word_at(std::span<const std::byte> words, std::size_t index) {
     return word;
 }
 
-/// Whether half a word of a whole block is that of a header, which has no other half. The compiler
-/// makes few instructions of it, for words that a copy meets all of.
+/// Whether a whole block may hold a header: the upper half of a header is 0, so that only halves
+/// are compared. All words of a capture pass here, and the compiler compares several halves at
+/// once.
 bool may_hold(const std::byte* block, std::uint64_t header) {
     std::array<std::uint32_t, kWordsAtOnce * 2> halves{};
     std::memcpy(halves.data(), block, sizeof(halves));
