@@ -1,6 +1,7 @@
 """A process in the middle of a collection is redacted as exactly as any other: the node stands still by
 SIGSTOP, is captured twice, with and without values, and the dump with values is redacted afterwards."""
 
+import array
 import contextlib
 import os
 import pathlib
@@ -19,6 +20,8 @@ from support.storm import StormNode, checked, items_of, lacks
 KINDS = ("map", "hibernate")
 MEGABYTES = 12
 MOST_TRIES = 200
+# Smaller numbers are in records too.
+LEAST_INDEX = 1000
 
 
 class RedactedCollection(unittest.TestCase):
@@ -49,6 +52,13 @@ class RedactedCollection(unittest.TestCase):
         return {"kinds": {kind["name"]: (kind["objects"], kind["words"]) for kind in heap["kinds"]},
                 "memory": heap["memory"], "unreadable": heap["unreadable"], "binaries": heap["binaries"]}
 
+    def numbers_of_items(self, dump, items):
+        """How many words of the dump are the index of an item, as a small integer."""
+        content = tools.flat(dump)
+        words = array.array("Q", content[:len(content) // 8 * 8])
+        indexes = {index << 4 | 0xF for index in range(LEAST_INDEX, items + 1)}
+        return sum(word in indexes for word in words)
+
     def in_a_collection(self, dump, name, items, kind):
         """Its pid, where the process was captured in the middle of one; None elsewhere."""
         if lacks(checked(dump, items).get(name), items, kind) is not None:
@@ -72,6 +82,9 @@ class RedactedCollection(unittest.TestCase):
         self.assertGreater(sum(objects for objects, _ in wanted["kinds"].values()), items)
         self.assertEqual(self.counted(afterwards, pid), wanted)
         self.assertEqual(self.counted(redacted, pid), wanted)
+        whole, *others = (self.numbers_of_items(dump, items) for dump in (plain, afterwards, redacted))
+        self.assertGreater(whole, items / 2)
+        self.assertLess(max(others), whole / 1000)
         return True
 
     def test_counts_are_those_with_values(self):
