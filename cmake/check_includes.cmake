@@ -48,7 +48,7 @@ check(writer    "${trees}" program/ manual/ libvm/ libsample/profile/sample_node
 check(analyzer  "${trees}" manual/ mcp/ libdump/base/ libdump/text/ libdump/profile/ libdump/format/ libdump/read/
       libdump/term/ libdump/heap/ libdump/model/ libdump/beam/ libdump/crash/ libdump/redact/ libdump/rewrite/)
 check(layout    "${trees}" manual/ libvm/target/ libvm/fit/layout_ libdump/base/)
-check(sampler   "${trees}" program/ manual/ mcp/ libsample/ libvm/memory/ libvm/target/ libvm/beam/ libvm/nodes/
+check(sampler   "${trees}" program/ manual/ mcp/ libsample/ libvm/arch/ libvm/memory/ libvm/target/ libvm/beam/ libvm/nodes/
       libdump/base/ libdump/text/ libdump/profile/ libdump/format/ libdump/term/)
 check(watcher   "${trees}" program/ manual/ libsample/counts/ libvm/beam/ libvm/fit/layout_check\\.h libvm/nodes/
       libvm/target/ libdump/base/ libdump/format/ libdump/text/ libdump/write/)
@@ -92,12 +92,15 @@ check(libdump/crash/import/sections "libdump/crash/import/" libdump/crash/import
       libdump/crash/import/sections/)
 check(libdump/crash/export/terms   "libdump/crash/export/" libdump/crash/export/terms/)
 
-# libvm: memory <- target <- beam <- nodes, fit.
+# libvm: memory, arch <- target <- beam <- nodes, fit.
 room(libvm memory)
-room(libvm target memory/)
-room(libvm beam   memory/ target/)
+room(libvm target memory/ arch/)
+room(libvm beam   memory/ arch/ target/)
 room(libvm nodes  memory/ target/ beam/)
 room(libvm fit    memory/ target/ beam/)
+check(libvm/arch "libvm/" libvm/arch/ libvm/memory/ libvm/beam/layout/term_bits\\.h)
+check(libvm/arch/x86_64  "libvm/arch/" libvm/arch/x86_64/ libvm/arch/common/)
+check(libvm/arch/aarch64 "libvm/arch/" libvm/arch/aarch64/ libvm/arch/common/)
 
 # Inside target: process <- image <- core, and process <- stop <- twin.
 room(libvm/target process)
@@ -105,6 +108,7 @@ room(libvm/target image process/)
 room(libvm/target core  process/ image/ target\\.h)
 room(libvm/target stop  process/)
 room(libvm/target twin  process/ image/ stop/)
+room(libvm/target machine process/ image/ stop/ twin/)
 room(libvm/target unwind process/ image/ target\\.h)
 
 # Inside beam: layout <- vm <- tables <- search <- locate, and tables <- processes <- checks,

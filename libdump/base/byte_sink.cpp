@@ -1,5 +1,6 @@
 #include <libdump/base/byte_sink.h>
 #include <libdump/base/descriptor.h>
+#include <libdump/base/page_size.h>
 #include <libdump/base/return_if_error.h>
 #include <libdump/base/system_error.h>
 #include <libdump/base/write_all.h>
@@ -23,7 +24,6 @@ namespace {
 
 /// Read and write for the owner only: a dump has the node's data.
 constexpr mode_t kOwnerOnly = 0600;
-constexpr std::uint64_t kPageBytes = 4096;
 
 Error error_about(const std::string& doing, const std::string& path, int error_number) {
     const ErrorCode code = is_no_space(error_number) ? ErrorCode::kNoSpace
@@ -97,7 +97,7 @@ class FileSink final : public ByteSink {
         flush(started_, written_, SYNC_FILE_RANGE_WRITE);
         started_ = written_;
         if (written_ - dropped_ >= kMostBytes) {
-            const auto until = (dropped_ + kMostBytes / 2) / kPageBytes * kPageBytes;
+            const auto until = (dropped_ + kMostBytes / 2) / page_bytes() * page_bytes();
             flush(dropped_, until,
                   SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER);
             ::posix_fadvise(file_.get(), static_cast<off_t>(dropped_),

@@ -1,3 +1,4 @@
+#include <libdump/base/page_size.h>
 #include <libdump/base/return_if_error.h>
 #include <libdump/model/forwarding.h>
 #include <libdump/term/term_scheme.h>
@@ -21,7 +22,6 @@ constexpr std::uint64_t kMovedCell = 0;
 constexpr std::uint64_t kBitsOfAWord = 64;
 constexpr std::uint64_t kMemoryBytes = std::uint64_t{256} << 20U;
 constexpr std::size_t kWordsAtOnce = 32768;
-constexpr std::uint64_t kPageBytes = 4096;
 
 }  // namespace
 
@@ -96,8 +96,8 @@ Result<void> Forwarding::read(TermContext& plain, const Span& span) {
         const auto wanted = std::min<std::uint64_t>(words.size(), (span.end - at) / kWordBytes);
         const auto got = plain.words(at, std::span(words).first(wanted));
         if (!got || *got == 0) {
-            // It is not in the dump.
-            at = (at / kPageBytes + 1) * kPageBytes;
+            // It is not in the dump: what is missing there ends with a page.
+            at = (at / kLeastPageBytes + 1) * kLeastPageBytes;
             previous = 1;
             continue;
         }

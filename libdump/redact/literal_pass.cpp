@@ -5,7 +5,8 @@
 namespace beamdump::redact {
 namespace {
 
-constexpr std::uint64_t kPage = 4096;
+/// What is known of a literal area is compared at each multiple of this.
+constexpr std::uint64_t kStepBytes = 4096;
 // erl_alloc_util.h: THIS_FREE_BLK_HDR_FLG; all three flags for a block alone in its carrier; the
 // size of another one is below the bits of its place in the carrier.
 constexpr std::uint64_t kFreeBlock = 1;
@@ -41,7 +42,7 @@ void LiteralPass::page_ends() {
     if (first || known->second == now) {
         return;
     }
-    for (auto page = address_ + kPage; page < known->second.area_end; page += kPage) {
+    for (auto page = address_ + kStepBytes; page < known->second.area_end; page += kStepBytes) {
         pages_.erase(page);
     }
     known->second = now;
@@ -86,7 +87,7 @@ void LiteralPass::run(std::span<std::byte> words) {
         before_ = {before_[1], word};
         ++passed_;
         address_ += kWordBytes;
-        if (address_ % kPage == 0) {
+        if (address_ % kStepBytes == 0) {
             page_ends();
         }
     }

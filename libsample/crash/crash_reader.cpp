@@ -3,6 +3,7 @@
 #include <libsample/node/shared_code.h>
 #include <libsample/stack/process_stacks.h>
 #include <libsample/stack/stack_walk.h>
+#include <libvm/arch/x86_64/call_code.h>
 #include <libvm/beam/activity/schedulers.h>
 #include <libvm/beam/layout/runtime_names.h>
 #include <libvm/beam/native/native_calls.h>
@@ -240,12 +241,12 @@ class CrashReader {
                 into.set_current_owner_id(*scheduler->owner_id);
             }
         }
-        into.set_instruction_address(thread.rip);
-        for (const auto value : thread.general) {
+        into.set_instruction_address(thread.instruction);
+        for (const auto value : thread.general()) {
             into.add_general_register(value);
         }
         into.set_in_system_call(thread.in_system_call());
-        if (const auto* stack = stack_mapping(vm_.target().mappings(), thread.rsp)) {
+        if (const auto* stack = stack_mapping(vm_.target().mappings(), thread.stack_pointer)) {
             put(*stack, *into.mutable_stack());
         }
     }
@@ -288,18 +289,19 @@ class CrashReader {
     /// The native frames of the thread that died; without any where it ran Erlang code.
     target::NativeStack put_native(const target::ThreadRegisters& died, records::Crash& page,
                                    records::CrashThread& thread) {
-        if (!frames_ || is_jit(died.rip)) {
+        if (!frames_ || is_jit(died.instruction)) {
             return {};
         }
         // What is below a stack that overflowed is mapped to nobody: no frame is there, as the call
         // that stepped there failed.
-        const auto* mapping = stack_mapping(vm_.target().mappings(), died.rsp);
-        const auto below = mapping == nullptr
-                               ? 0
-                               : mapping->range.begin - std::min(mapping->range.begin, died.rsp);
+        const auto* mapping = stack_mapping(vm_.target().mappings(), died.stack_pointer);
+        const auto below =
+            mapping == nullptr
+                ? 0
+                : mapping->range.begin - std::min(mapping->range.begin, died.stack_pointer);
         std::vector<std::byte> stack(below + kNativeStackBytes);
-        const auto read =
-            vm_.target().memory().read_some(died.rsp + below, std::span(stack).subspan(below));
+        const auto read = vm_.target().memory().read_some(died.stack_pointer + below,
+                                                          std::span(stack).subspan(below));
         stack.resize(read ? below + *read : 0);
         auto found = frames_->unwind(target::stack_of(died, stack),
                                      [this](Address place) { return is_jit(place); });
@@ -391,8 +393,9 @@ class CrashReader {
         if (scheduler.kind != records::SCHEDULER_KIND_NORMAL) {
             return std::pair(Address{0}, saved);
         }
-        if (is_jit(died.rip)) {
-            return std::pair(code_->in_code(died.rip) ? died.rip : 0, died.rsp);
+        if (is_jit(died.instruction)) {
+            return std::pair(code_->in_code(died.instruction) ? died.instruction : 0,
+                             died.stack_pointer);
         }
         if (reading_.state && !frames.leads_to) {
             return std::pair(Address{0}, saved);
@@ -422,7 +425,7 @@ class CrashReader {
         if (!vm_.target().memory().read(place - code.size(), code)) {
             return true;
         }
-        const auto bytes = last_frame_bytes(code);
+        const auto bytes = arch::x86_64::last_frame_bytes(code);
         return bytes && may_be_half_made(rules, words, *bytes);
     }
 
@@ -462,10 +465,10 @@ class CrashReader {
             }
             auto& thread = *page->add_thread();
             put_thread(facts_.threads[at], thread);
-            if (!is_jit(facts_.threads[at].rip)) {
-                put_frame(facts_.threads[at].rip, *page, thread);
-            } else if (code_ && code_->in_code(facts_.threads[at].rip)) {
-                thread.add_erlang_address(facts_.threads[at].rip);
+            if (!is_jit(facts_.threads[at].instruction)) {
+                put_frame(facts_.threads[at].instruction, *page, thread);
+            } else if (code_ && code_->in_code(facts_.threads[at].instruction)) {
+                thread.add_erlang_address(facts_.threads[at].instruction);
             }
         }
     }

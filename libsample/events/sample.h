@@ -1,6 +1,7 @@
 #pragma once
 
 #include <libdump/base/error.h>
+#include <libvm/arch/host.h>
 
 #include <array>
 #include <cstdint>
@@ -10,31 +11,8 @@
 
 namespace beamdump::sampler {
 
-/// The registers of user code when a thread was sampled, as the kernel numbers them
-/// (arch/x86/include/uapi/asm/perf_regs.h); segment registers are left out.
-enum class Register : std::uint8_t {
-    kRax,
-    kRbx,
-    kRcx,
-    kRdx,
-    kRsi,
-    kRdi,
-    kRbp,
-    kRsp,
-    kRip,
-    kFlags,
-    kR8 = 16,
-    kR9,
-    kR10,
-    kR11,
-    kR12,
-    kR13,
-    kR14,
-    kR15,
-};
-
-/// What a sample asks the kernel for.
-inline constexpr std::uint64_t kSampledRegisters = 0xff01ffU;
+using Register = arch::host::SampledRegister;
+using arch::host::kSampledRegisters;
 
 /// One sample of a thread: all of it is of one moment.
 struct Sample {
@@ -42,9 +20,10 @@ struct Sample {
     std::uint64_t time_ns = 0;  ///< CLOCK_MONOTONIC
     std::uint64_t place = 0;    ///< instruction, in the kernel too
     bool in_kernel = false;
-    std::array<std::uint64_t, 24> registers{};
+    std::array<std::uint64_t, arch::host::kSampledNumbers> registers{};
     std::uint64_t known = kSampledRegisters;  ///< which of them, a bit each; the others are 0
-    std::span<const std::byte> stack{};       ///< from rsp on, as much as the kernel copied
+    std::span<const std::byte>
+        stack{};              ///< from the stack pointer on, as much as the kernel copied
     bool after_loss = false;  ///< the kernel has dropped samples of the event before this one
 
     [[nodiscard]] std::uint64_t at(Register name) const {

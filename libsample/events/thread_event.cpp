@@ -1,3 +1,5 @@
+#include <libdump/base/architecture.h>
+#include <libdump/base/page_size.h>
 #include <libdump/base/return_if_error.h>
 #include <libdump/base/system_error.h>
 #include <libsample/events/perf_access.h>
@@ -19,8 +21,6 @@
 
 namespace beamdump::sampler {
 namespace {
-
-constexpr std::size_t kPage = 4096;
 
 perf_event_attr attributes(const EventTerms& terms, bool without_kernel) {
     perf_event_attr attr{};
@@ -46,7 +46,7 @@ perf_event_attr attributes(const EventTerms& terms, bool without_kernel) {
         attr.wakeup_events = 1;
     } else {
         attr.watermark = 1;
-        attr.wakeup_watermark = static_cast<std::uint32_t>(terms.ring_pages * kPage);
+        attr.wakeup_watermark = static_cast<std::uint32_t>(terms.ring_pages * page_bytes());
     }
     attr.use_clockid = 1;
     attr.clockid = CLOCK_MONOTONIC;
@@ -93,6 +93,11 @@ void ThreadEvent::Unmap::operator()(std::byte* ring) const {
 }
 
 Result<ThreadEvent> ThreadEvent::open(pid_t thread, const EventTerms& terms) {
+    if constexpr (!arch::host::kSamples) {
+        return fail(
+            ErrorCode::kUnsupported,
+            fmt::format("this program cannot sample threads on {} yet", name_of(kOwnArchitecture)));
+    }
     ThreadEvent event;
     event.thread_ = thread;
     event.event_ = Descriptor(open_event(thread, attributes(terms, terms.breakpoint.has_value())));
@@ -108,7 +113,7 @@ Result<ThreadEvent> ThreadEvent::open(pid_t thread, const EventTerms& terms) {
 }
 
 Result<void> ThreadEvent::map(std::size_t pages) {
-    const auto bytes = (pages + 1) * kPage;
+    const auto bytes = (pages + 1) * page_bytes();
     void* ring = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, event_.get(), 0);
     if (ring == MAP_FAILED) {
         const int error = errno;
@@ -118,7 +123,7 @@ Result<void> ThreadEvent::map(std::size_t pages) {
                                 bytes >> 10U, system_error_text(error)));
     }
     ring_ = {static_cast<std::byte*>(ring), Unmap{bytes}};
-    data_bytes_ = pages * kPage;
+    data_bytes_ = pages * page_bytes();
     return {};
 }
 
@@ -164,7 +169,7 @@ Result<std::uint64_t> ThreadEvent::counted() const {
 }
 
 std::span<const std::byte> ThreadEvent::bytes_at(std::uint64_t position, std::size_t count) {
-    const auto* data = ring_.get() + kPage;
+    const auto* data = ring_.get() + page_bytes();
     const auto start = static_cast<std::size_t>(position % data_bytes_);
     if (start + count <= data_bytes_) {
         return {data + start, count};

@@ -24,7 +24,7 @@ struct EventTerms {
     /// microseconds more.
     bool wakes = true;
     std::uint32_t stack_bytes = 32768;  ///< copied with each sample; a multiple of 8
-    std::size_t ring_pages = 64;        ///< of 4 KiB, a power of two
+    std::size_t ring_pages = 64;        ///< of the system, a power of two
 };
 
 /// Samples of one thread by the kernel's software clock (perf_event_open(2),

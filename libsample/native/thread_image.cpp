@@ -5,8 +5,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
-
 namespace beamdump::sampler {
 namespace {
 
@@ -36,15 +34,12 @@ void set(Sample& sample, Register name, std::uint64_t value) {
 }  // namespace
 
 target::ThreadStack stack_of(const Sample& sample) {
-    // In DWARF's order.
-    using enum Register;
-    static constexpr std::array kOrder = {kRax, kRdx, kRcx, kRbx, kRsi, kRdi, kRbp, kRsp, kR8,
-                                          kR9,  kR10, kR11, kR12, kR13, kR14, kR15, kRip};
-    static_assert(kOrder.size() == target::ThreadStack::kRegisters);
+    using arch::host::kDwarfOrder;
+    static_assert(kDwarfOrder.size() <= target::ThreadStack::kRegisters);
     target::ThreadStack found{.thread = sample.thread, .bytes = sample.stack};
-    for (std::size_t at = 0; at < kOrder.size(); ++at) {
-        if (sample.knows(kOrder[at])) {
-            found.registers.at(at) = sample.at(kOrder[at]);
+    for (std::size_t at = 0; at < kDwarfOrder.size(); ++at) {
+        if (sample.knows(kDwarfOrder[at])) {
+            found.registers.at(at) = sample.at(kDwarfOrder[at]);
         }
     }
     return found;
@@ -79,15 +74,12 @@ ThreadImage ThreadImage::of(const Sample& sample) {
 Result<ThreadImage> ThreadImage::stopped(const target::ThreadRegisters& thread,
                                          memory::MemorySource& memory) {
     ThreadImage image;
-    image.sample_ = {.thread = thread.thread, .place = thread.rip, .known = 0};
-    set(image.sample_, Register::kRip, thread.rip);
-    set(image.sample_, Register::kRsp, thread.rsp);
-    set(image.sample_, Register::kRbx, thread.rbx);
-    set(image.sample_, Register::kRbp, thread.rbp);
-    set(image.sample_, Register::kR12, thread.r12);
-    set(image.sample_, Register::kR13, thread.r13);
-    set(image.sample_, Register::kR14, thread.r14);
-    set(image.sample_, Register::kR15, thread.r15);
+    image.sample_ = {.thread = thread.thread, .place = thread.instruction, .known = 0};
+    set(image.sample_, Register::kInstruction, thread.instruction);
+    set(image.sample_, Register::kStackPointer, thread.stack_pointer);
+    for (const auto& [sampled, general] : arch::host::kKeptByFunctions) {
+        set(image.sample_, sampled, thread.general()[static_cast<std::size_t>(general)]);
+    }
     RETURN_IF_ERROR(image.read_stack(memory));
     return image;
 }
@@ -102,15 +94,16 @@ Result<std::optional<ThreadImage>> ThreadImage::waiting(pid_t pid, pid_t thread,
     }
     ThreadImage image;
     image.sample_ = {.thread = thread, .place = place->instruction, .known = 0};
-    set(image.sample_, Register::kRip, place->instruction);
-    set(image.sample_, Register::kRsp, place->stack_pointer);
+    set(image.sample_, Register::kInstruction, place->instruction);
+    set(image.sample_, Register::kStackPointer, place->stack_pointer);
     RETURN_IF_ERROR(image.read_stack(memory));
     return image;
 }
 
 Result<void> ThreadImage::read_stack(memory::MemorySource& memory) {
     stack_.resize(kStackBytes);
-    ASSIGN_OR_RETURN(const auto bytes, memory.read_some(sample_.at(Register::kRsp), stack_));
+    ASSIGN_OR_RETURN(const auto bytes,
+                     memory.read_some(sample_.at(Register::kStackPointer), stack_));
     stack_.resize(bytes);
     return {};
 }

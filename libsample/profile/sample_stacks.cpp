@@ -45,7 +45,7 @@ bool schedules(std::string_view fragment) {
 
 /// A word of a sample's stack bytes, if they reach as far.
 std::optional<std::uint64_t> sampled_word(const Sample& sample, Address address) {
-    const auto top = sample.at(Register::kRsp);
+    const auto top = sample.at(Register::kStackPointer);
     if (address < top || address - top + 8 > sample.stack.size()) {
         return std::nullopt;
     }
@@ -93,8 +93,9 @@ Result<SampleStack> SampleStacks::of(const Sample& sample) {
 bool SampleStacks::on_erlang_stack(const Sample& sample) const {
     const auto* scheduler = threads_->scheduler(sample.thread);
     return scheduler != nullptr && scheduler->kind == records::SCHEDULER_KIND_NORMAL &&
-           scheduler->return_slot && !scheduler->stack.contains(sample.at(Register::kRsp)) &&
-           node_->in_code(sample.at(Register::kRip));
+           scheduler->return_slot &&
+           !scheduler->stack.contains(sample.at(Register::kStackPointer)) &&
+           node_->in_code(sample.at(Register::kInstruction));
 }
 
 Result<std::optional<SampleStack>> SampleStacks::read(const SchedulerPlace& scheduler) {
@@ -119,9 +120,9 @@ Result<std::optional<SampleStack>> SampleStacks::read(const SchedulerPlace& sche
 }
 
 Result<SampleStack> SampleStacks::erlang(const Sample& sample) {
-    const auto place = sample.at(Register::kRip);
-    const auto top = sample.at(Register::kRsp);
-    const auto process = sample.at(Register::kR13);
+    const auto place = sample.at(Register::kInstruction);
+    const auto top = sample.at(Register::kStackPointer);
+    const auto process = sample.at(Register::kProcess);
     SampleStack shown{.kind = SampleKind::kExact};
     shown.structure = process;
     ASSIGN_OR_RETURN(shown.process, identity(process));
@@ -172,13 +173,14 @@ Result<SampleStack> SampleStacks::native(const Sample& sample, const SchedulerPl
     SampleStack shown{.kind = SampleKind::kProcessOnly};
     const auto slot = *scheduler.return_slot;
     auto call = call_of(sample, slot);
-    const bool in_jit = node_->in_code(sample.at(Register::kRip));
+    const bool in_jit = node_->in_code(sample.at(Register::kInstruction));
     target::NativeStack unwound;
     if (!in_jit) {
         unwound = unwind(sample, shown);
     } else {
-        unwound.caller = target::JitCaller{sample.at(Register::kRip), sample.at(Register::kR13),
-                                           sample.at(Register::kRbp)};
+        unwound.caller =
+            target::JitCaller{sample.at(Register::kInstruction), sample.at(Register::kProcess),
+                              sample.at(Register::kSavedStack)};
         if (sample.in_kernel) {
             shown.native.emplace_back(kInKernel);
         }
@@ -210,7 +212,7 @@ Result<SampleStack> SampleStacks::native(const Sample& sample, const SchedulerPl
     ASSIGN_OR_RETURN(shown.process, identity(process));
     if (!call) {
         shown.unknown = UnknownCallers::kNotUnwound;
-        shown.stack_wanted = slot + kCallBytes - sample.at(Register::kRsp);
+        shown.stack_wanted = slot + kCallBytes - sample.at(Register::kStackPointer);
         return shown;
     }
     if (call->fragment) {
@@ -272,7 +274,7 @@ target::NativeStack SampleStacks::unwind(const Sample& sample, SampleStack& into
 
 std::optional<SampleStacks::Call> SampleStacks::call_of(const Sample& sample, Address slot) {
     Call call;
-    if (const auto here = sample.at(Register::kRip); node_->in_code(here)) {
+    if (const auto here = sample.at(Register::kInstruction); node_->in_code(here)) {
         // Just before or behind the call.
         call.returns_to = here;
     } else if (const auto word = sampled_word(sample, slot); word && node_->in_code(*word)) {

@@ -1,5 +1,6 @@
 #include <libdump/base/return_if_error.h>
 #include <libsample/stack/process_stacks.h>
+#include <libvm/arch/x86_64/call_code.h>
 #include <libvm/beam/layout/runtime_names.h>
 
 #include <algorithm>
@@ -53,9 +54,7 @@ bool takes_saved_stack(beam::Vm& vm, const beam::Field& stop, Address returns_to
     if (!vm.memory().read(returns_to, code)) {
         return false;
     }
-    const std::array wanted = {std::byte{0x49}, std::byte{0x8b}, std::byte{0x65},
-                               static_cast<std::byte>(stop.offset)};
-    return stop.offset < 0x80 && !std::ranges::search(code, wanted).empty();
+    return arch::x86_64::stack_from_structure(code, stop.offset).has_value();
 }
 
 Result<ProcessStacks> ProcessStacks::open(ObservedNode& node, std::size_t frames) {
@@ -130,13 +129,13 @@ Result<StackTry> ProcessStacks::sampled(const Sample& sample) {
     if (sample.in_kernel || !node.in_code(sample.place)) {
         return missed(StackMiss::kRunning);
     }
-    const auto slot = slot_of(sample.at(Register::kR13));
+    const auto slot = slot_of(sample.at(Register::kProcess));
     if (!slot) {
         return missed(StackMiss::kExiting);
     }
     ASSIGN_OR_RETURN(const auto read, parts_.proof.read(slot->address, before_));
     const beam::StructView view(before_.structure);
-    const auto top = sample.at(Register::kRsp);
+    const auto top = sample.at(Register::kStackPointer);
     // Elsewhere it is the thread's own stack, in the middle of a call of native code; or a
     // collection has moved the process's since.
     if (!read || top % 8 != 0 || top < view.get(parts_.heap) || top >= view.get(parts_.hend)) {
@@ -254,7 +253,7 @@ Result<StackTry> ProcessStacks::last_pause(const beam::IdSlot& slot) {
 
 std::optional<Address> ProcessStacks::native_return(Address scheduler, const Sample& sample) {
     const auto slot = return_slot(scheduler);
-    const auto top = sample.at(Register::kRsp);
+    const auto top = sample.at(Register::kStackPointer);
     if (!slot || (!sample.in_kernel && parts_.node.in_code(sample.place)) || top % 8 != 0 ||
         *slot < top || *slot - top + 8 > sample.stack.size()) {
         return std::nullopt;
@@ -270,7 +269,7 @@ bool ProcessStacks::is_in_call_of(Address scheduler, const Sample& sample) {
     static_assert(8 + kExportEntry == (kWords - 1) * 8);
     std::array<std::uint64_t, kWords> then{}, now{};
     const auto slot = return_slot(scheduler);
-    const auto top = sample.at(Register::kRsp);
+    const auto top = sample.at(Register::kStackPointer);
     if (!slot || *slot < top || *slot - top + sizeof(then) > sample.stack.size() ||
         !parts_.node.vm().bulk().read(*slot, std::as_writable_bytes(std::span(now)))) {
         return false;
@@ -296,10 +295,9 @@ Result<Address> ProcessStacks::return_slot(Address scheduler) {
 }
 
 bool ProcessStacks::calls_by_register(Address returns_to) {
-    // `call reg` is FF /2 with a register: FF D0 to FF D7, behind a prefix for r8 to r15.
     std::array<std::byte, 2> code{};
     return parts_.node.vm().memory().read(returns_to - code.size(), code) &&
-           code[0] == std::byte{0xff} && (code[1] & std::byte{0xf8}) == std::byte{0xd0};
+           arch::x86_64::is_register_call(code);
 }
 
 std::optional<std::string> ProcessStacks::bif_of(Address export_entry) {

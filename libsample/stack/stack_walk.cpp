@@ -1,5 +1,6 @@
 #include <libdump/base/return_if_error.h>
 #include <libsample/stack/stack_walk.h>
+#include <libvm/arch/x86_64/call_code.h>
 #include <libvm/beam/layout/term_bits.h>
 
 #include <fmt/format.h>
@@ -66,26 +67,6 @@ Result<StackFrames> walk_stack(const StackRules& rules, Address instruction,
     return frames;
 }
 
-std::optional<std::uint32_t> last_frame_bytes(std::span<const std::byte> code) {
-    static constexpr std::array kSub8 = {std::byte{0x48}, std::byte{0x83}, std::byte{0xec}};
-    static constexpr std::array kSub32 = {std::byte{0x48}, std::byte{0x81}, std::byte{0xec}};
-    const auto at = [&](std::size_t from, const auto& pattern, std::size_t operand) {
-        return from + pattern.size() + operand <= code.size() &&
-               std::ranges::equal(code.subspan(from, pattern.size()), pattern);
-    };
-    for (std::size_t from = code.size(); from-- > 0;) {
-        if (at(from, kSub8, 1)) {
-            return std::to_integer<std::uint32_t>(code[from + kSub8.size()]);
-        }
-        if (at(from, kSub32, 4)) {
-            std::uint32_t bytes = 0;
-            std::memcpy(&bytes, code.data() + from + kSub32.size(), sizeof(bytes));
-            return bytes;
-        }
-    }
-    return std::nullopt;
-}
-
 namespace {
 
 /// The code of the function before the place that it is at, as far as its frame may have been made
@@ -144,7 +125,7 @@ Result<StackFrames> walk_interrupted(ObservedNode& node, Address instruction,
         return fail(ErrorCode::kChanged, "between functions of a module");
     }
     ASSIGN_OR_RETURN(const auto code, code_before(node, place));
-    const auto frame = last_frame_bytes(code);
+    const auto frame = arch::x86_64::last_frame_bytes(code);
     if (frame && may_be_half_made(rules, words, *frame)) {
         return fail(ErrorCode::kChanged, fmt::format("the frame at {:#x} may be half made", top));
     }

@@ -59,10 +59,6 @@ Result<StackFrames> walk_interrupted(ObservedNode& node, Address instruction,
 /// last are jumps to shared code, which all of them use.
 bool between_functions(ObservedNode& node, Address place);
 
-/// The bytes that the last instruction of `code` to make a frame takes from the stack: `sub rsp, N`
-/// (jit/x86/instr_common.cpp, emit_allocate, OTP 25 to 29). Nothing if there is none.
-std::optional<std::uint32_t> last_frame_bytes(std::span<const std::byte> code);
-
 /// Whether the innermost frame may be half made: code before the place in it takes `frame_bytes`
 /// for a frame, and both there and earlier among the words is a return address. `words`: from the
 /// stack's top on.

@@ -12,7 +12,7 @@ BlockCache::BlockCache(MemorySource& source, PresentPages* pages, std::size_t bl
                        std::size_t blocks)
     : source_(source),
       pages_(pages),
-      block_bytes_(std::bit_ceil(std::max<std::size_t>(block_bytes, kPageBytes))),
+      block_bytes_(std::bit_ceil(std::max<std::size_t>(block_bytes, kLeastPageBytes))),
       capacity_(std::max<std::size_t>(blocks, 1)) {}
 
 Result<std::size_t> BlockCache::read_some(Address address, std::span<std::byte> into) {
@@ -30,8 +30,9 @@ Result<std::size_t> BlockCache::read_some(Address address, std::span<std::byte> 
     // As far as pages are here, one after the other.
     const auto offset = static_cast<std::size_t>(address - start);
     std::size_t end = offset;
-    while (end < offset + into.size() && end < block_bytes_ && block->page_here[end / kPageBytes]) {
-        end = (end / kPageBytes + 1) * kPageBytes;
+    while (end < offset + into.size() && end < block_bytes_ &&
+           block->page_here[end / kLeastPageBytes]) {
+        end = (end / kLeastPageBytes + 1) * kLeastPageBytes;
     }
     const auto count = std::min(end - offset, into.size());
     std::memcpy(into.data(), block->bytes.data() + offset, count);
@@ -52,7 +53,7 @@ Result<BlockCache::Block*> BlockCache::block_at(Address start, Address wanted) {
     if (known != index_.end()) {
         blocks_.splice(blocks_.begin(), blocks_, known->second);
         Block& block = blocks_.front();
-        if (!block.page_here[(wanted - start) / kPageBytes]) {
+        if (!block.page_here[(wanted - start) / kLeastPageBytes]) {
             RETURN_IF_ERROR(fill(block, wanted));
         }
         return &block;
@@ -69,7 +70,7 @@ Result<BlockCache::Block*> BlockCache::block_at(Address start, Address wanted) {
     }
     Block& block = blocks_.front();
     block.start = start;
-    block.page_here.assign(block_bytes_ / kPageBytes, false);
+    block.page_here.assign(block_bytes_ / kLeastPageBytes, false);
     index_.emplace(start, blocks_.begin());
     RETURN_IF_ERROR(fill(block, wanted));
     return &block;
@@ -85,16 +86,16 @@ Result<std::vector<AddressRange>> BlockCache::others_of(const Block& block, Addr
     }
     std::vector<AddressRange> parts;
     for (const auto& range : present) {
-        const auto end = range.end & ~(kPageBytes - 1);
-        for (auto page = (range.begin + kPageBytes - 1) & ~(kPageBytes - 1); page < end;
-             page += kPageBytes) {
-            if (page == wanted.begin || block.page_here[(page - block.start) / kPageBytes]) {
+        const auto end = range.end & ~(kLeastPageBytes - 1);
+        for (auto page = (range.begin + kLeastPageBytes - 1) & ~(kLeastPageBytes - 1); page < end;
+             page += kLeastPageBytes) {
+            if (page == wanted.begin || block.page_here[(page - block.start) / kLeastPageBytes]) {
                 continue;
             }
             if (!parts.empty() && parts.back().end == page) {
-                parts.back().end += kPageBytes;
+                parts.back().end += kLeastPageBytes;
             } else {
-                parts.push_back({page, page + kPageBytes});
+                parts.push_back({page, page + kLeastPageBytes});
             }
         }
     }
@@ -104,8 +105,8 @@ Result<std::vector<AddressRange>> BlockCache::others_of(const Block& block, Addr
 /// Reads the page of `address`, present or not (a pointer led there). A block that is wanted for a
 /// second page is one through which a chain leads: then all the rest that is present comes with it.
 Result<void> BlockCache::fill(Block& block, Address address) {
-    const Address page = address & ~(kPageBytes - 1);
-    std::vector<AddressRange> parts{{page, page + kPageBytes}};
+    const Address page = address & ~(kLeastPageBytes - 1);
+    std::vector<AddressRange> parts{{page, page + kLeastPageBytes}};
     if (std::ranges::count(block.page_here, true) == 1) {
         ASSIGN_OR_RETURN(auto others, others_of(block, parts.front()));
         parts.insert(parts.end(), others.begin(), others.end());
@@ -120,9 +121,9 @@ Result<void> BlockCache::fill(Block& block, Address address) {
     RETURN_IF_ERROR(source_.read_batch(reads));
     for (const auto& one : reads) {
         if (one.done) {
-            const auto first = (one.address - block.start) / kPageBytes;
+            const auto first = (one.address - block.start) / kLeastPageBytes;
             std::fill_n(block.page_here.begin() + static_cast<std::ptrdiff_t>(first),
-                        one.into.size() / kPageBytes, true);
+                        one.into.size() / kLeastPageBytes, true);
         }
     }
     if (reads.front().done) {
@@ -130,7 +131,7 @@ Result<void> BlockCache::fill(Block& block, Address address) {
     }
     // Once more alone, for its error.
     auto alone = source_.read(page, reads.front().into);
-    block.page_here[(page - block.start) / kPageBytes] = alone.has_value();
+    block.page_here[(page - block.start) / kLeastPageBytes] = alone.has_value();
     return alone;
 }
 

@@ -1,3 +1,4 @@
+#include <libdump/base/page_size.h>
 #include <libdump/base/return_if_error.h>
 #include <libvm/memory/merged_reads.h>
 #include <libvm/memory/present_pages.h>
@@ -12,7 +13,7 @@ namespace {
 constexpr std::size_t kLargePart = 64U << 10U;
 constexpr std::size_t kLargestPiece = 256U << 10U;
 /// Both ends of a shorter gap lie in the pages of the parts beside it: it can be read as they can.
-constexpr std::size_t kGap = kPageBytes;
+constexpr std::size_t kGap = kLeastPageBytes;
 
 Address end_of(const BatchRead& read) {
     return read.address + read.into.size();

@@ -1,3 +1,4 @@
+#include <libdump/base/page_size.h>
 #include <libdump/base/system_error.h>
 #include <libvm/memory/pagemap.h>
 
@@ -20,7 +21,7 @@ constexpr std::size_t kEntriesPerRead = 4096;
 
 /// Adds the page at `page`, cut to `range`, to the end of `parts`.
 void add_page(std::vector<AddressRange>& parts, Address page, AddressRange range) {
-    const AddressRange part{std::max(page, range.begin), std::min(page + kPageBytes, range.end)};
+    const AddressRange part{std::max(page, range.begin), std::min(page + page_bytes(), range.end)};
     if (!parts.empty() && parts.back().end == part.begin) {
         parts.back().end = part.end;
     } else {
@@ -31,11 +32,6 @@ void add_page(std::vector<AddressRange>& parts, Address page, AddressRange range
 }  // namespace
 
 Result<std::unique_ptr<Pagemap>> Pagemap::open(pid_t pid) {
-    if (::sysconf(_SC_PAGESIZE) != static_cast<long>(kPageBytes)) {
-        return fail(ErrorCode::kUnsupported,
-                    fmt::format("this system has pages of {} bytes; only pages of {} are supported",
-                                ::sysconf(_SC_PAGESIZE), kPageBytes));
-    }
     std::unique_ptr<Pagemap> pagemap(new Pagemap(pid));
     const auto path = fmt::format("/proc/{}/pagemap", pid);
     pagemap->file_ = Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
@@ -67,8 +63,8 @@ Result<void> Pagemap::each(AddressRange range, const Visit& visit) {
                     fmt::format("asked which pages of {:#x}-{:#x} there are: more than {} bytes",
                                 range.begin, range.end, kMaxBytes));
     }
-    std::uint64_t page = range.begin / kPageBytes;
-    const std::uint64_t last = (range.end - 1) / kPageBytes;
+    std::uint64_t page = range.begin / page_bytes();
+    const std::uint64_t last = (range.end - 1) / page_bytes();
     std::vector<std::uint64_t> entries(std::min<std::uint64_t>(last - page + 1, kEntriesPerRead));
     while (page <= last) {
         const auto bytes = std::min<std::uint64_t>(last - page + 1, kEntriesPerRead) * 8;
@@ -80,7 +76,7 @@ Result<void> Pagemap::each(AddressRange range, const Visit& visit) {
         if (got < 0) {
             return fail(ErrorCode::kIo,
                         fmt::format("reading pagemap of process {} at {:#x}: {}", pid_,
-                                    page * kPageBytes, system_error_text(errno)));
+                                    page * page_bytes(), system_error_text(errno)));
         }
         if (got < 8) {
             if (address_space_gone()) {
@@ -108,7 +104,7 @@ Result<std::vector<AddressRange>> Pagemap::with(std::uint64_t bit, AddressRange 
     std::vector<AddressRange> parts;
     auto done = each(range, [&](std::uint64_t page, std::uint64_t entry) {
         if ((entry & bit) != 0) {
-            add_page(parts, page * kPageBytes, range);
+            add_page(parts, page * page_bytes(), range);
         }
     });
     return done ? Result<std::vector<AddressRange>>(std::move(parts))
@@ -117,9 +113,10 @@ Result<std::vector<AddressRange>> Pagemap::with(std::uint64_t bit, AddressRange 
 
 Result<Pagemap::Use> Pagemap::use(AddressRange range) {
     Use use;
-    auto done = each(range, [&use](std::uint64_t, std::uint64_t entry) {
-        use.present += (entry & kPresent) != 0 ? kPageBytes : 0;
-        use.swapped += (entry & kSwapped) != 0 ? kPageBytes : 0;
+    const auto page = page_bytes();
+    auto done = each(range, [&use, page](std::uint64_t, std::uint64_t entry) {
+        use.present += (entry & kPresent) != 0 ? page : 0;
+        use.swapped += (entry & kSwapped) != 0 ? page : 0;
     });
     return done ? Result<Use>(use) : std::unexpected(std::move(done.error()));
 }

@@ -14,7 +14,7 @@ namespace beamdump::memory {
 /// this mapping.
 class Pagemap final : public PresentPages {
   public:
-    /// kNotFound: no such process. kPermission. kUnsupported: pages are not of kPageBytes here.
+    /// kNotFound: no such process. kPermission.
     static Result<std::unique_ptr<Pagemap>> open(pid_t pid);
 
     /// Costs 8 bytes of copying a page asked about, in blocks of fixed size, and 16 bytes of result

@@ -1,12 +1,11 @@
 #pragma once
 
+#include <libdump/base/page_size.h>
 #include <libvm/memory/memory_source.h>
 
 #include <vector>
 
 namespace beamdump::memory {
-
-inline constexpr std::uint64_t kPageBytes = 4096;
 
 /// A half-open range of addresses.
 struct AddressRange {

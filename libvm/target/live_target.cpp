@@ -1,3 +1,4 @@
+#include <libdump/base/page_size.h>
 #include <libdump/base/return_if_error.h>
 #include <libvm/memory/pagemap.h>
 #include <libvm/memory/process_memory.h>
@@ -208,7 +209,7 @@ Result<std::uint64_t> LiveTarget::resident_bytes() const {
         return fail(ErrorCode::kImplausible,
                     fmt::format("cannot parse {}", process_.path("statm")));
     }
-    return pages * memory::kPageBytes;
+    return pages * page_bytes();
 }
 
 Result<std::vector<MappingUse>> LiveTarget::mapping_use() const {

@@ -2,8 +2,8 @@
 // instruction, and of a frame no larger than one can be; and of no more x registers than are told
 // apart.
 
-#include <libvm/beam/native/frame_code.h>
-#include <libvm/beam/native/instruction.h>
+#include <libvm/arch/x86_64/frame_code.h>
+#include <libvm/arch/x86_64/instruction.h>
 
 #include <cstddef>
 #include <cstdint>

@@ -117,19 +117,18 @@ int measure_forks(const Options& options) {
     const auto at = status.find("RssAnon:");
     const auto kib =
         at == std::string::npos ? 0 : std::strtoull(status.c_str() + at + 8, nullptr, 10);
-    const std::size_t pages = kib * 1024 / memory::kPageBytes;
-    void* const mapped = ::mmap(nullptr, pages * memory::kPageBytes, PROT_READ | PROT_WRITE,
+    const std::size_t pages = kib * 1024 / kLeastPageBytes;
+    void* const mapped = ::mmap(nullptr, pages * kLeastPageBytes, PROT_READ | PROT_WRITE,
                                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (mapped == MAP_FAILED ||
-        ::madvise(mapped, pages * memory::kPageBytes, MADV_NOHUGEPAGE) != 0) {
+    if (mapped == MAP_FAILED || ::madvise(mapped, pages * kLeastPageBytes, MADV_NOHUGEPAGE) != 0) {
         return report({ErrorCode::kLimit, "no memory to fork with"});
     }
-    const std::span memory(static_cast<char*>(mapped), pages * memory::kPageBytes);
+    const std::span memory(static_cast<char*>(mapped), pages * kLeastPageBytes);
     std::vector<std::size_t> order(pages);
     std::iota(order.begin(), order.end(), 0);
     std::ranges::shuffle(order, std::mt19937_64(1));
     for (const auto page : order) {
-        memory[page * memory::kPageBytes] = 1;
+        memory[page * kLeastPageBytes] = 1;
     }
     std::vector<std::int64_t> lengths;
     for (int i = 0; i < options.forks; ++i) {

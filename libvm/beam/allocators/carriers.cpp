@@ -1,3 +1,4 @@
+#include <libdump/base/page_size.h>
 #include <libdump/base/return_if_error.h>
 #include <libvm/beam/allocators/carriers.h>
 
@@ -28,7 +29,7 @@ Result<CarrierPlace> place_of(const StructView& view, Address address,
     CarrierPlace place;
     const auto header = view.get(fields.header);
     const auto bytes = header & ~kHeaderFlags;
-    if (bytes < memory::kPageBytes || bytes > kMaxMemoryBytes) {
+    if (bytes < kLeastPageBytes || bytes > kMaxMemoryBytes) {
         return fail(
             ErrorCode::kImplausible,
             fmt::format("carrier at {:#x}: expected its size, found {:#x}", address, header));
@@ -66,7 +67,7 @@ class CarrierWalk {
             left_ += instance.record.multi_block().carriers() +
                      instance.record.single_block().carriers() + instance.record.pool().carriers();
         }
-        left_ = std::min(left_, kMaxMemoryBytes / memory::kPageBytes) + kNewCarriers;
+        left_ = std::min(left_, kMaxMemoryBytes / kLeastPageBytes) + kNewCarriers;
     }
 
     Result<void> list(Address first, std::uint32_t allocator) {

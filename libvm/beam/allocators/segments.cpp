@@ -1,3 +1,4 @@
+#include <libdump/base/page_size.h>
 #include <libdump/base/return_if_error.h>
 #include <libvm/beam/allocators/allocators.h>
 #include <libvm/beam/allocators/segments.h>
@@ -39,7 +40,7 @@ class SegmentCacheWalk {
             const auto bytes = instance_.get(field(entry, fields_.entry_size));
             const auto begin = instance_.get(field(entry, fields_.entry_segment));
             const bool whole = bytes != 0 && bytes < kMaxMemoryBytes && begin < kMaxMemoryBytes &&
-                               (bytes | begin) % memory::kPageBytes == 0;
+                               (bytes | begin) % kLeastPageBytes == 0;
             if (!whole || left-- == 0) {
                 return fail(ErrorCode::kImplausible,
                             fmt::format("mseg_alloc at {:#x}: expected a cached segment, found "

@@ -128,7 +128,7 @@ bool Collectors::leads_to_copy(std::uint64_t word, const Collected& collected) c
 
 /// Whether a register leads to a cell's copy or behind it: it may not be there yet.
 bool Collectors::holds_copy(const target::ThreadRegisters& thread, Address copy) {
-    return std::ranges::any_of(thread.general, [&](std::uint64_t value) {
+    return std::ranges::any_of(thread.general(), [&](std::uint64_t value) {
         const auto address = value & ~kPointerMask;
         return copy <= address && address - copy <= 2 * sizeof(std::uint64_t);
     });
@@ -145,9 +145,8 @@ bool Collectors::lacks_header(const target::ThreadRegisters& thread, Address obj
         return false;
     }
     const auto header = vm_->target().memory().word(copy);
-    return header &&
-           (*header == 0 || (std::ranges::find(thread.general, *header) == thread.general.end() &&
-                             !is_copy_of(vm_->target().memory(), scheme_, object, copy)));
+    return header && (*header == 0 || (!thread.has_word(*header) &&
+                                       !is_copy_of(vm_->target().memory(), scheme_, object, copy)));
 }
 
 /// Whether an object that may be half moved has stayed as it is, with this word, while the thread
@@ -158,7 +157,7 @@ bool Collectors::stays(const target::ThreadRegisters& thread, Address object, st
     auto& seen = seen_[{thread.thread, object}];
     if (seen.word != word) {
         seen = {.word = word, .registers = thread};
-    } else if (seen.registers.rip != thread.rip || seen.registers.general != thread.general) {
+    } else if (!thread.stands_as(seen.registers)) {
         seen.registers = thread;
         ++seen.runs;
     }
@@ -184,7 +183,7 @@ std::optional<MendedWord> Collectors::mended_cell(const target::ThreadRegisters&
         })) {
         return std::nullopt;
     }
-    for (const auto value : thread.general) {
+    for (const auto value : thread.general()) {
         std::array<std::uint64_t, 2> copy{};
         if (leads_to_copy(value, collected) &&
             vm_->target().memory().read(value & ~kPointerMask,
@@ -215,8 +214,7 @@ bool Collectors::is_half_moved(Address object, const target::ThreadRegisters& th
         }
         return !word && !stays(thread, object, second);
     }
-    const bool header_in_hand = (first & kPrimaryMask) == kPrimaryHeader &&
-                                std::ranges::find(thread.general, first) != thread.general.end();
+    const bool header_in_hand = (first & kPrimaryMask) == kPrimaryHeader && thread.has_word(first);
     return (header_in_hand && !stays(thread, object, first)) ||
            lacks_header(thread, object, first, collected);
 }
@@ -228,7 +226,7 @@ bool Collectors::is_between_stores(const target::ThreadRegisters& thread,
     }
     // A register may have been advanced to the next word, or behind a cell, before the stores.
     constexpr std::array<std::uint64_t, 3> kAdvanced = {0, 8, 16};
-    return std::ranges::any_of(thread.general, [&](std::uint64_t value) {
+    return std::ranges::any_of(thread.general(), [&](std::uint64_t value) {
         const auto address = value & ~kPointerMask;
         return std::ranges::any_of(kAdvanced, [&](std::uint64_t bytes) {
             return is_half_moved(address - bytes, thread, collected, mended);

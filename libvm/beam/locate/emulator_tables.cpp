@@ -1,7 +1,7 @@
+#include <libvm/arch/x86_64/instruction.h>
 #include <libvm/beam/layout/runtime_names.h>
 #include <libvm/beam/layout/struct_view.h>
 #include <libvm/beam/locate/emulator_tables.h>
-#include <libvm/beam/native/instruction.h>
 
 #include <algorithm>
 #include <optional>

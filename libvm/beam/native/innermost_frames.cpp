@@ -1,8 +1,8 @@
 #include <libdump/base/return_if_error.h>
+#include <libvm/arch/x86_64/instruction.h>
 #include <libvm/beam/layout/runtime_names.h>
 #include <libvm/beam/layout/term_bits.h>
 #include <libvm/beam/native/innermost_frames.h>
-#include <libvm/beam/native/instruction.h>
 
 #include <algorithm>
 #include <array>

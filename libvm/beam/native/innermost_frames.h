@@ -1,7 +1,7 @@
 #pragma once
 
+#include <libvm/arch/x86_64/frame_code.h>
 #include <libvm/beam/layout/structs.h>
-#include <libvm/beam/native/frame_code.h>
 #include <libvm/beam/search/jit_list.h>
 #include <libvm/beam/tables/modules.h>
 

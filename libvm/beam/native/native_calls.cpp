@@ -1,16 +1,18 @@
 #include <libdump/base/return_if_error.h>
+#include <libvm/arch/x86_64/call_code.h>
+#include <libvm/arch/x86_64/system_calls.h>
 #include <libvm/beam/layout/runtime_names.h>
 #include <libvm/beam/layout/term_bits.h>
 #include <libvm/beam/native/native_calls.h>
 
 #include <algorithm>
 #include <array>
-#include <cstring>
-#include <sys/syscall.h>
 #include <utility>
 
 namespace beamdump::beam {
 namespace {
+
+namespace machine = arch::x86_64;
 
 constexpr std::uint64_t kWord = sizeof(std::uint64_t);
 constexpr std::uint32_t kMaxNormalSchedulers = 1024;  // erl_vm.h, ERTS_MAX_NO_OF_SCHEDULERS
@@ -23,35 +25,7 @@ constexpr std::size_t kMostFragmentBytes = 4096;
 constexpr std::size_t kCalleeBytes = 256;
 /// A call of a BIF is so many bytes long, from where it is entered again to where it returns to.
 constexpr std::uint64_t kCallSiteBytes = 64;
-constexpr std::uint64_t kMostLive = 1024;
 constexpr int kRunsToStay = 4;
-
-/// lea rsp, [rbx - N]: to the thread's own stack, which ends at the scheduler's registers.
-constexpr std::array kToNativeStack = {std::byte{0x48}, std::byte{0x8d}, std::byte{0x63}};
-constexpr std::byte kPushFramePointer{0x55};
-
-std::optional<std::size_t> find(std::span<const std::byte> code, std::span<const std::byte> wanted,
-                                std::size_t from = 0) {
-    const auto found = std::ranges::search(code.subspan(from), wanted);
-    return found.empty() ? std::nullopt
-                         : std::optional(static_cast<std::size_t>(found.begin() - code.begin()));
-}
-
-/// Where the first `call REGISTER` (FF D0 to FF D7) from a place on ends.
-std::optional<std::size_t> behind_register_call(std::span<const std::byte> code, std::size_t from) {
-    for (auto at = from; at + 2 <= code.size(); ++at) {
-        if (code[at] == std::byte{0xff} && (code[at + 1] & std::byte{0xf8}) == std::byte{0xd0}) {
-            return at + 2;
-        }
-    }
-    return std::nullopt;
-}
-
-std::int32_t relative(std::span<const std::byte> code, std::size_t at) {
-    std::int32_t value = 0;
-    std::memcpy(&value, code.data() + at, sizeof(value));
-    return value;
-}
 
 bool same_place(const YieldState::State& one, const YieldState::State& other) {
     return one.instruction == other.instruction && one.stack_top == other.stack_top &&
@@ -133,36 +107,31 @@ std::optional<NativeCalls::Fragment> NativeCalls::fragment(const JitRange& range
     std::vector<std::byte> code(
         std::min<std::uint64_t>(range.end - std::min(range.begin, range.end), kMostFragmentBytes));
     if (code.empty() || !vm_->memory().read(range.begin, code) ||
-        code.front() == kPushFramePointer) {
+        machine::saves_frame_pointer(code)) {
         return std::nullopt;
     }
-    const auto leaves = find(code, kToNativeStack);
-    if (!leaves || *leaves + kToNativeStack.size() >= code.size()) {
+    const auto leaves = machine::native_switch(code);
+    if (!leaves) {
         return std::nullopt;
     }
-    const auto operand = *leaves + kToNativeStack.size();
-    Fragment found{.kind = kind, .begin = range.begin, .end = range.end};
-    found.arguments = static_cast<std::uint64_t>(
-        -std::int64_t{static_cast<std::int8_t>(std::to_integer<std::uint8_t>(code[operand]))});
+    Fragment found{
+        .kind = kind, .begin = range.begin, .end = range.end, .arguments = leaves->from_registers};
     std::optional<std::size_t> behind;
     if (kind == Kind::kLightBif) {
-        behind = behind_register_call(code, operand + 1);
+        behind = machine::behind_register_call(code, leaves->behind);
     } else {
-        // `call [rip + N]`, or `call N`
-        static constexpr std::array kIndirect = {std::byte{0xff}, std::byte{0x15}};
-        constexpr std::size_t kOperandBytes = 4;
-        const auto call = find(code, kIndirect, operand + 1);
-        if (!call || *call + kIndirect.size() + kOperandBytes > code.size()) {
+        const auto call = machine::memory_call(code, leaves->behind);
+        if (!call) {
             return std::nullopt;
         }
-        behind = *call + kIndirect.size() + kOperandBytes;
+        behind = call->behind;
         if (kind != Kind::kCollection) {
-            const auto callee = vm_->memory().word(
-                range.begin + *behind +
-                static_cast<std::uint64_t>(std::int64_t{relative(code, *call + kIndirect.size())}));
+            const auto callee =
+                vm_->memory().word(range.begin + call->behind +
+                                   static_cast<std::uint64_t>(std::int64_t{call->displacement}));
             std::array<std::byte, kCalleeBytes> body{};
             const auto inner = callee && vm_->memory().read(*callee, body)
-                                   ? behind_register_call(body, 0)
+                                   ? machine::behind_register_call(body, 0)
                                    : std::nullopt;
             if (!inner) {
                 return std::nullopt;
@@ -170,15 +139,13 @@ std::optional<NativeCalls::Fragment> NativeCalls::fragment(const JitRange& range
             found.inner = *callee + *inner;
         }
     }
-    // mov rsp, [r13 + stop]: the stack's top is in the structure meanwhile.
-    const std::array from_structure = {std::byte{0x49}, std::byte{0x8b}, std::byte{0x65},
-                                       static_cast<std::byte>(stop_.offset)};
     constexpr std::size_t kBehindCall = 8;
-    if (!behind || stop_.offset >= 0x80) {
+    if (!behind) {
         return std::nullopt;
     }
     const auto rest = std::span<const std::byte>(code).subspan(*behind);
-    if (!find(rest.first(std::min(kBehindCall, rest.size())), from_structure)) {
+    if (!machine::stack_from_structure(rest.first(std::min(kBehindCall, rest.size())),
+                                       stop_.offset)) {
         return std::nullopt;
     }
     found.returns_to = range.begin + *behind;
@@ -196,7 +163,8 @@ bool NativeCalls::is_native(Address instruction) const {
 const NativeCalls::Scheduler* NativeCalls::scheduler_of(
     const target::ThreadRegisters& thread) const {
     const auto found = std::ranges::find_if(schedulers_, [&](const Scheduler& one) {
-        return thread.rsp < one.registers && one.registers - thread.rsp < kDeepestCall;
+        return thread.stack_pointer < one.registers &&
+               one.registers - thread.stack_pointer < kDeepestCall;
     });
     return found == schedulers_.end() ? nullptr : &*found;
 }
@@ -213,41 +181,12 @@ std::optional<std::uint64_t> NativeCalls::arity_of(Address mfa) const {
 }
 
 /// How many x registers are live where code calls the fragment that collects, which returns to
-/// `place`: `mov ecx, N` or `xor ecx, ecx`, up to three bytes of padding, and the call
-/// (jit/x86/instr_common.cpp, emit_gc_test(); OTP 25 to 29).
+/// `place`.
 std::optional<std::uint64_t> NativeCalls::live_before(Address place) const {
-    constexpr std::size_t kBefore = 14;
-    constexpr std::size_t kMovBytes = 5, kXorBytes = 2, kMostPadding = 3;
-    std::array<std::byte, kBefore> code{};
-    if (place < kBefore || !vm_->target().memory().read(place - kBefore, code)) {
-        return std::nullopt;
-    }
-    const auto at = [&](std::size_t index) { return std::to_integer<unsigned>(code.at(index)); };
-    std::optional<std::uint64_t> live;
-    for (const std::size_t call : {5U, 6U}) {
-        const auto begin = kBefore - call;
-        const bool is_call = call == 5 ? at(begin) == 0xe8
-                                       : (at(begin) == 0xff && at(begin + 1) == 0x15) ||
-                                             (at(begin) == 0x40 && at(begin + 1) == 0xe8);
-        for (std::size_t padding = 0; is_call && padding <= kMostPadding; ++padding) {
-            const auto end = begin - padding;
-            std::optional<std::uint64_t> told;
-            if (end >= kMovBytes && at(end - kMovBytes) == 0xb9) {
-                told = static_cast<std::uint32_t>(relative(code, end - kMovBytes + 1));
-            } else if (end >= kXorBytes && at(end - kXorBytes) == 0x31 && at(end - 1) == 0xc9) {
-                told = 0;
-            }
-            if (!told || *told > kMostLive) {
-                continue;
-            }
-            // A prefix of the call may be taken for padding.
-            if (live && live != told) {
-                return std::nullopt;
-            }
-            live = told;
-        }
-    }
-    return live;
+    std::array<std::byte, machine::kLiveBefore> code{};
+    return place >= code.size() && vm_->target().memory().read(place - code.size(), code)
+               ? machine::live_before_call(code)
+               : std::nullopt;
 }
 
 /// The call that the shared code of light BIFs has kept, if the stack begins with its return
@@ -325,7 +264,7 @@ std::optional<NativeCalls::Standing> NativeCalls::call_in_middle(
 
 std::optional<NativeCalls::Call> NativeCalls::call_of(const target::ThreadRegisters& thread,
                                                       const Scheduler& scheduler) const {
-    if (!is_native(thread.rip)) {
+    if (!is_native(thread.instruction)) {
         return std::nullopt;
     }
     auto& memory = vm_->target().memory();
@@ -383,8 +322,7 @@ bool NativeCalls::stays_in_call(const target::ThreadRegisters& thread) {
     bool ran = false;
     if (!is_new && !same(seen->second.call, *call)) {
         seen->second = {.call = *call, .registers = thread};
-    } else if (seen->second.registers.rip != thread.rip ||
-               seen->second.registers.general != thread.general) {
+    } else if (!thread.stands_as(seen->second.registers)) {
         seen->second.call = *call;
         seen->second.registers = thread;
         ++seen->second.runs;
@@ -408,17 +346,11 @@ bool NativeCalls::stays_in_other(Seen& seen, const target::ThreadRegisters& thre
 }
 
 /// Whether code goes on, where a call returns to, with the tops of stack and heap from registers,
-/// so that the call has neither moved nor made terms: `mov rsp, rbp`, and no `mov r15, [r13 +
-/// htop]` (emit_leave_runtime<>(), jit/x86/beam_asm.hpp, OTP 25 to 29).
+/// so that the call has neither moved nor made terms.
 bool NativeCalls::keeps_tops_in_registers(Address returns_to) const {
     constexpr std::size_t kBehindCall = 16;
-    static constexpr std::array kFromRegister = {std::byte{0x48}, std::byte{0x89}, std::byte{0xec}};
-    const std::array heap_top = {std::byte{0x4d}, std::byte{0x8b}, std::byte{0x7d},
-                                 static_cast<std::byte>(htop_.offset)};
     std::array<std::byte, kBehindCall> code{};
-    return htop_.offset < 0x80 && vm_->target().memory().read(returns_to, code) &&
-           find(std::span(code).first(kFromRegister.size()), kFromRegister) &&
-           !find(code, heap_top);
+    return vm_->target().memory().read(returns_to, code) && machine::keeps_tops(code, htop_.offset);
 }
 
 /// How many of these words are there before one that no term begins with: what marks in an x
@@ -463,8 +395,8 @@ std::optional<YieldState::State> NativeCalls::unwound(const target::ThreadRegist
     if (scheduler == nullptr || !native_frames_ || !keeps_tops_in_registers(call.returns_to)) {
         return std::nullopt;
     }
-    std::vector<std::byte> bytes(scheduler->registers - thread.rsp);
-    if (!vm_->target().memory().read(thread.rsp, bytes)) {
+    std::vector<std::byte> bytes(scheduler->registers - thread.stack_pointer);
+    if (!vm_->target().memory().read(thread.stack_pointer, bytes)) {
         return std::nullopt;
     }
     const auto found = native_frames_->unwind(target::stack_of(thread, bytes),
@@ -487,7 +419,7 @@ std::optional<YieldState::State> NativeCalls::unwound(const target::ThreadRegist
 /// moves, the call's result or arguments, is not known.
 std::optional<std::pair<Address, YieldState::State>> NativeCalls::in_collection(
     const target::ThreadRegisters& thread) {
-    const auto* scheduler = is_native(thread.rip) ? scheduler_of(thread) : nullptr;
+    const auto* scheduler = is_native(thread.instruction) ? scheduler_of(thread) : nullptr;
     if (scheduler == nullptr) {
         return std::nullopt;
     }
@@ -556,16 +488,19 @@ std::optional<std::pair<Address, YieldState::State>> NativeCalls::in_compiled_co
         return std::nullopt;
     }
     const auto scheduler = std::ranges::find_if(schedulers_, [&](const Scheduler& one) {
-        return one.registers + fragments_.front().arguments == thread.rbx;
+        return one.registers + fragments_.front().arguments == thread.jit.scheduler;
     });
-    if (thread.in_system_call() || scheduler == schedulers_.end() || !frames_.in_code(thread.rip)) {
+    if (thread.in_system_call() || scheduler == schedulers_.end() ||
+        !frames_.in_code(thread.instruction)) {
         return std::nullopt;
     }
     const auto process = vm_->target().memory().word(scheduler->data + current_process_->offset);
-    if (!process || *process != thread.r13) {
+    if (!process || *process != thread.jit.process) {
         return std::nullopt;
     }
-    auto state = in_function(thread.rip, thread.rsp, false, thread.r15, thread.rbx, thread.r14);
+    const auto& jit = thread.jit;
+    auto state = in_function(thread.instruction, jit.stack_top, false, jit.heap_top, jit.scheduler,
+                             jit.reductions_left);
     if (state) {
         state->on_its_way = true;
     }
@@ -581,29 +516,19 @@ bool NativeCalls::known_in_compiled_code(const target::ThreadRegisters& thread) 
 /// arguments) is one that waits for time to pass: its first argument is a clock's number. Of those
 /// that the kernel restarts so, a wait for a lock begins with an address.
 bool sleeps_again(const target::ThreadRegisters& thread) {
-    constexpr std::size_t kRdi = 5;
     constexpr std::uint64_t kMostClocks = 16;  // MAX_CLOCKS, uapi/linux/time.h
-    return thread.general[kRdi] < kMostClocks;
+    return thread.first_argument < kMostClocks;
 }
 
 /// Whether a thread is in a system call in which a BIF or NIF changes nothing of its process: any
 /// of a NIF, which has no access to it, and of a BIF one that waits for the outside. Others wait
 /// for locks or map memory, in the midst of changes.
 bool NativeCalls::waits_outside(const target::ThreadRegisters& thread, Kind kind) const {
-    static constexpr std::array<std::int64_t, 28> kWaiting = {
-        SYS_read,      SYS_write,           SYS_readv,      SYS_writev,
-        SYS_pread64,   SYS_pwrite64,        SYS_preadv,     SYS_pwritev,
-        SYS_poll,      SYS_ppoll,           SYS_select,     SYS_pselect6,
-        SYS_nanosleep, SYS_clock_nanosleep, SYS_sendto,     SYS_recvfrom,
-        SYS_sendmsg,   SYS_recvmsg,         SYS_connect,    SYS_accept,
-        SYS_accept4,   SYS_fsync,           SYS_fdatasync,  SYS_open,
-        SYS_openat,    SYS_wait4,           SYS_epoll_wait, SYS_flock};
     if (!thread.in_system_call() || kind == Kind::kOther || kind == Kind::kCollection) {
         return false;
     }
-    return kind == Kind::kNif ||
-           std::ranges::find(kWaiting, thread.system_call) != kWaiting.end() ||
-           (thread.system_call == SYS_restart_syscall && sleeps_again(thread));
+    return kind == Kind::kNif || machine::waits_outside(thread.system_call) ||
+           (machine::is_restarted(thread.system_call) && sleeps_again(thread));
 }
 
 std::vector<std::pair<Address, YieldState::State>> NativeCalls::states(

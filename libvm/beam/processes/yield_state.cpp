@@ -1,39 +1,17 @@
 #include <libdump/base/return_if_error.h>
+#include <libvm/arch/x86_64/function_start.h>
 #include <libvm/beam/layout/runtime_names.h>
 #include <libvm/beam/processes/yield_state.h>
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 
 namespace beamdump::beam {
 namespace {
 
-/// A fixed byte, or any.
-constexpr int kAny = -1;
-
-/// How the JIT begins a function that may yield, on x86-64 without frame pointers: a jump over
-/// the place of a breakpoint, the address at which it goes on, one reduction less, and the yield
-/// (jit/x86/beam_asm_module.cpp, i_breakpoint_trampoline; instr_common.cpp, i_test_yield).
-constexpr std::array kBeginning = {0xeb, 0x06, kAny, 0xe8, kAny, kAny, kAny,
-                                   kAny,  // jmp +6; flag; call the trampoline
-                                   0x48, 0x8d, 0x15, 0x09, 0x00, 0x00, 0x00,  // lea rdx, [rip + 9]
-                                   kAny, 0xff, 0xce,  // dec r14 (OTP 25), dec r14d
-                                   0x0f, 0x8e, kAny, kAny, kAny, kAny};  // jle the yield
-constexpr std::size_t kDecrement = 15;
-/// The address of its instructions, and of the first one after them.
-constexpr std::array<std::uint64_t, 5> kInstructions = {0, 8, 15, 18, 24};
-
-bool is_beginning(std::span<const std::byte> code) {
-    for (std::size_t index = 0; index < kBeginning.size(); ++index) {
-        if (kBeginning.at(index) != kAny &&
-            std::to_integer<int>(code[index]) != kBeginning.at(index)) {
-            return false;
-        }
-    }
-    const auto prefix = std::to_integer<int>(code[kDecrement]);
-    return prefix == 0x41 || prefix == 0x49;
-}
+using arch::x86_64::is_function_start;
+using arch::x86_64::kFunctionStartBytes;
+using arch::x86_64::kStartInstructions;
 
 void put(std::span<std::byte> structure, Field field, std::uint64_t value) {
     std::memcpy(structure.data() + field.offset, &value, field.bytes);
@@ -75,31 +53,32 @@ std::optional<std::uint64_t> YieldState::arity_of(std::span<const std::byte> mfa
 
 std::optional<YieldState::State> YieldState::state_of(const target::ThreadRegisters& thread,
                                                       memory::MemorySource& memory) const {
-    if (((thread.rsp | thread.r15 | thread.r13 | thread.rbx) & 7U) != 0) {
+    const auto& jit = thread.jit;
+    if (((jit.stack_top | jit.heap_top | jit.process | jit.scheduler) & 7U) != 0) {
         return std::nullopt;
     }
     // The ErtsCodeMFA is directly before the function's code.
-    const std::size_t before = kInstructions.back() + mfa_.bytes;
-    std::vector<std::byte> bytes(before + kBeginning.size());
-    const auto first = thread.rip - before;
-    if (thread.rip < before || !memory.read(first, bytes)) {
+    const std::size_t before = kStartInstructions.back() + mfa_.bytes;
+    std::vector<std::byte> bytes(before + kFunctionStartBytes);
+    const auto first = thread.instruction - before;
+    if (thread.instruction < before || !memory.read(first, bytes)) {
         return std::nullopt;
     }
-    for (const auto behind : kInstructions) {
+    for (const auto behind : kStartInstructions) {
         const auto beginning = before - behind;
-        const auto code = std::span(bytes).subspan(beginning, kBeginning.size());
-        if (!is_beginning(code)) {
+        const auto code = std::span(bytes).subspan(beginning).first<kFunctionStartBytes>();
+        if (!is_function_start(code)) {
             continue;
         }
         const auto arity = arity_of(std::span(bytes).subspan(beginning - mfa_.bytes, mfa_.bytes));
         if (arity) {
             return State{first + beginning - mfa_.bytes,
                          *arity,
-                         thread.rip,
-                         thread.r15,
-                         thread.rsp,
-                         thread.rbx,
-                         static_cast<std::int32_t>(thread.r14)};
+                         thread.instruction,
+                         jit.heap_top,
+                         jit.stack_top,
+                         jit.scheduler,
+                         static_cast<std::int32_t>(jit.reductions_left)};
         }
     }
     return std::nullopt;
@@ -116,7 +95,7 @@ void YieldState::record(std::span<const target::ThreadRegisters> threads,
     for (const auto& thread : threads) {
         const auto state = thread.in_system_call() ? std::nullopt : state_of(thread, memory);
         if (state) {
-            known_.emplace(thread.r13, *state);
+            known_.emplace(thread.jit.process, *state);
         }
     }
 }

@@ -1,3 +1,4 @@
+#include <libdump/base/page_size.h>
 #include <libdump/base/return_if_error.h>
 #include <libvm/beam/layout/runtime_names.h>
 #include <libvm/beam/layout/struct_view.h>
@@ -161,7 +162,7 @@ Result<Address> find_default_mapper(Vm& vm, const ImageSearch& search, Address l
     const auto can_be_mapper = [&](StructView mapper) {
         const auto sizes = mapper.get(total) | mapper.get(used) | mapper.get(os);
         return mapper.get(super_carrier) <= 1 && mapper.get(no_os) <= 1 &&
-               sizes % memory::kPageBytes == 0 && sizes < kLargest &&
+               sizes % kLeastPageBytes == 0 && sizes < kLargest &&
                (mapper.get(super_carrier) == 1) == (mapper.get(total) != 0) &&
                is_code(vm, mapper.word({}, 0)) && is_code(vm, mapper.word({}, 1));
     };

@@ -1,3 +1,4 @@
+#include <libdump/base/page_size.h>
 #include <libdump/base/return_if_error.h>
 #include <libvm/beam/layout/runtime_names.h>
 #include <libvm/beam/layout/struct_view.h>
@@ -401,7 +402,7 @@ Result<memory::AddressRange> literal_areas(Vm& vm) {
 /// Whether two words can be the range's start and size.
 bool can_be_range(const Vm& vm, std::uint64_t start, std::uint64_t bytes,
                   const memory::AddressRange& areas) {
-    const bool whole = start % memory::kPageBytes == 0 && bytes % memory::kPageBytes == 0;
+    const bool whole = start % kLeastPageBytes == 0 && bytes % kLeastPageBytes == 0;
     return whole && bytes >= kFewestBytes && bytes <= kMaxBytes && start <= areas.begin &&
            start + bytes >= areas.end && vm.plausible(start, sizeof(Address));
 }

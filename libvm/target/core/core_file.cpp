@@ -1,5 +1,6 @@
 #include <libdump/base/return_if_error.h>
 #include <libdump/base/system_error.h>
+#include <libvm/arch/x86_64/registers.h>
 #include <libvm/target/core/core_file.h>
 #include <libvm/target/image/elf_handle.h>
 
@@ -20,7 +21,6 @@
 #include <string_view>
 #include <sys/procfs.h>
 #include <sys/stat.h>
-#include <sys/user.h>
 #include <unistd.h>
 
 namespace beamdump::target {
@@ -59,10 +59,10 @@ Result<void> take_thread(std::span<const std::byte> contents, CoreNotes& notes) 
         return too_short("NT_PRSTATUS", contents.size(), sizeof(elf_prstatus));
     }
     const auto status = value_at<elf_prstatus>(contents, 0);
-    user_regs_struct registers{};
-    static_assert(sizeof registers == sizeof status.pr_reg);
-    std::memcpy(&registers, &status.pr_reg, sizeof registers);
-    notes.threads.push_back(thread_registers(status.pr_pid, registers));
+    static_assert(sizeof(arch::x86_64::KernelRegisters) == sizeof status.pr_reg);
+    notes.threads.push_back(arch::x86_64::thread_registers(
+        status.pr_pid,
+        value_at<arch::x86_64::KernelRegisters>(contents, offsetof(elf_prstatus, pr_reg))));
     return {};
 }
 

@@ -1,3 +1,4 @@
+#include <libdump/base/page_size.h>
 #include <libdump/base/return_if_error.h>
 #include <libdump/base/system_error.h>
 #include <libvm/target/core/core_memory.h>
@@ -13,7 +14,6 @@ namespace {
 
 using memory::Address;
 using memory::AddressRange;
-using memory::kPageBytes;
 
 constexpr std::size_t kBytesLookedAtOnce = std::size_t{256} << 10U;
 
@@ -33,7 +33,7 @@ void append(std::vector<AddressRange>& ranges, AddressRange range) {
 void append_written(std::vector<AddressRange>& ranges, Address address,
                     std::span<const std::byte> bytes) {
     while (!bytes.empty()) {
-        const auto to_page_end = kPageBytes - address % kPageBytes;
+        const auto to_page_end = kLeastPageBytes - address % kLeastPageBytes;
         const auto page = bytes.first(std::min<std::size_t>(to_page_end, bytes.size()));
         if (!all_zero(page)) {
             append(ranges, {address, address + page.size()});

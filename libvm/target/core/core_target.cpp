@@ -1,3 +1,4 @@
+#include <libdump/base/page_size.h>
 #include <libdump/base/return_if_error.h>
 #include <libdump/base/system_error.h>
 #include <libvm/target/core/core_arguments.h>
@@ -21,7 +22,6 @@ namespace beamdump::target {
 namespace {
 
 using memory::AddressRange;
-using memory::kPageBytes;
 
 constexpr std::size_t kMaxCoreFilesSearched = 256;
 
@@ -58,7 +58,7 @@ std::vector<Mapped> mapped_files(const CoreFile& core, CoreMemory& memory) {
         files, [&](const Mapped& file) { return file.holds(core.auxiliary(AT_PHDR)); });
     files.resize(std::min(files.size(), kMaxCoreFilesSearched));
     for (auto& file : files) {
-        std::vector<std::byte> page(kPageBytes);
+        std::vector<std::byte> page(kLeastPageBytes);
         if (memory.read(file.begin(), page)) {
             file.build_id = build_id_of(page);
             file.segments = segments_of(page);
@@ -71,8 +71,8 @@ std::vector<AddressRange> whole_pages(const std::vector<AddressRange>& ranges) {
     std::vector<AddressRange> pages;
     pages.reserve(ranges.size());
     for (const auto& range : ranges) {
-        pages.push_back({range.begin / kPageBytes * kPageBytes,
-                         (range.end + kPageBytes - 1) / kPageBytes * kPageBytes});
+        pages.push_back({range.begin / kLeastPageBytes * kLeastPageBytes,
+                         (range.end + kLeastPageBytes - 1) / kLeastPageBytes * kLeastPageBytes});
     }
     return pages;
 }
@@ -291,8 +291,7 @@ const CoreMappedFile* file_at(const CoreFile& core, memory::Address address) {
 
 bool executes(const ElfImage& image, memory::Address address) {
     return std::ranges::any_of(image.executable(), [&](const AddressRange& range) {
-        return range.begin / memory::kPageBytes * memory::kPageBytes <= address &&
-               address < range.end;
+        return range.begin / kLeastPageBytes * kLeastPageBytes <= address && address < range.end;
     });
 }
 
@@ -382,7 +381,7 @@ std::string CoreTarget::file_of(const Mapping& mapping) {
                   .parts = {{mapping.range, mapping.file_offset, mapping.path}},
                   .build_id = {},
                   .segments = {}};
-    std::vector<std::byte> page(kPageBytes);
+    std::vector<std::byte> page(kLeastPageBytes);
     if (mapping.file_offset != 0 || !memory_.read(mapped.begin(), page)) {
         return {};
     }

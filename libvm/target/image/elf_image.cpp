@@ -1,4 +1,5 @@
 #include <libdump/base/descriptor.h>
+#include <libdump/base/page_size.h>
 #include <libdump/base/system_error.h>
 #include <libvm/target/image/elf_handle.h>
 #include <libvm/target/image/elf_image.h>
@@ -231,7 +232,7 @@ memory::Address ElfImage::begin() const {
             lowest = std::min(lowest, range.begin);
         }
     }
-    return lowest / memory::kPageBytes * memory::kPageBytes;
+    return lowest / kLeastPageBytes * kLeastPageBytes;
 }
 
 void ElfImage::move_by(std::uint64_t bias) {

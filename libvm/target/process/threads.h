@@ -1,11 +1,10 @@
 #pragma once
 
 #include <libdump/base/error.h>
+#include <libvm/arch/common/registers.h>
 
-#include <array>
 #include <cstdint>
 #include <sys/types.h>
-#include <sys/user.h>
 #include <vector>
 
 namespace beamdump::target {
@@ -37,47 +36,6 @@ ThreadStatus thread_status(pid_t thread);
 /// Detaches a stopped thread with its pending signal. False: it was killed.
 bool detach(pid_t thread, const ThreadStatus& look);
 
-/// A stopped thread's registers: where its code and stack are, and those in which the emulator
-/// keeps what it runs (x86-64; who keeps what there is the emulator's own affair).
-struct ThreadRegisters {
-    pid_t thread = 0;
-    std::uint64_t rip = 0;
-    std::uint64_t rsp = 0;
-    std::uint64_t rbx = 0;
-    std::uint64_t rbp = 0;
-    std::uint64_t r12 = 0;
-    std::uint64_t r13 = 0;
-    std::uint64_t r14 = 0;
-    std::uint64_t r15 = 0;
-    /// The number of the system call that it is in; negative: it is in none.
-    std::int64_t system_call = -1;
-    /// All general registers, those above among them.
-    std::array<std::uint64_t, 16> general{};
-    /// The lower and upper half of each SSE register; zeros where they were not read.
-    std::array<std::array<std::uint64_t, 2>, 16> vectors{};
-    /// Where the C library describes the thread (the base of the segment fs).
-    std::uint64_t thread_pointer = 0;
-
-    [[nodiscard]] bool in_system_call() const { return system_call >= 0; }
-};
-
-/// Made of what the kernel gives (ptrace(2), NT_PRSTATUS): outside of a system call it sets
-/// orig_rax to a negative number.
-inline ThreadRegisters thread_registers(pid_t thread, const user_regs_struct& all) {
-    return {thread,
-            all.rip,
-            all.rsp,
-            all.rbx,
-            all.rbp,
-            all.r12,
-            all.r13,
-            all.r14,
-            all.r15,
-            static_cast<std::int64_t>(all.orig_rax),
-            {all.rax, all.rbx, all.rcx, all.rdx, all.rsi, all.rdi, all.rbp, all.rsp, all.r8, all.r9,
-             all.r10, all.r11, all.r12, all.r13, all.r14, all.r15},
-            {},
-            all.fs_base};
-}
+using arch::ThreadRegisters;
 
 }  // namespace beamdump::target

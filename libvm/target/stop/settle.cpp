@@ -39,8 +39,7 @@ class StoppedThreads {
         for (const auto thread : threads) {
             const auto before = registers_.find(thread);
             const auto now = registers_of(thread);
-            moved = moved || !now || before == registers_.end() || before->second.rip != now->rip ||
-                    before->second.general != now->general;
+            moved = moved || !now || before == registers_.end() || !now->stands_as(before->second);
             if (now) {
                 registers_.insert_or_assign(thread, *now);
             } else {
@@ -73,12 +72,8 @@ class StoppedThreads {
         if (!stop_.at_rest(thread)) {
             return std::nullopt;
         }
-        const auto read = read_registers(thread);
-        auto registers = read ? std::optional(thread_registers(thread, *read)) : std::nullopt;
-        if (registers && !registers->in_system_call()) {
-            registers->vectors = read_vectors(thread).value_or(registers->vectors);
-        }
-        return registers;
+        auto registers = read_thread_registers(thread);
+        return registers ? std::optional(*registers) : std::nullopt;
     }
 
     bool runs_erlang(pid_t thread) {

@@ -2,17 +2,18 @@
 
 #include <libdump/base/descriptor.h>
 #include <libdump/base/error.h>
+#include <libvm/arch/host.h>
 #include <libvm/memory/memory_source.h>
 #include <libvm/memory/pagemap.h>
 #include <libvm/memory/present_pages.h>
 #include <libvm/target/image/mappings.h>
 #include <libvm/target/stop/thread_stop.h>
-#include <libvm/target/twin/injection_frame.h>
 
 #include <memory>
 #include <span>
 #include <string>
 #include <sys/types.h>
+#include <sys/user.h>
 #include <vector>
 
 namespace beamdump::target {

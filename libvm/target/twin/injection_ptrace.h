@@ -1,10 +1,10 @@
 #pragma once
 
 #include <libdump/base/error.h>
-#include <libvm/target/stop/ptrace_calls.h>
-#include <libvm/target/twin/injection_frame.h>
+#include <libvm/arch/host.h>
 
 #include <sys/types.h>
+#include <sys/user.h>
 
 namespace beamdump::target {
 

@@ -192,14 +192,14 @@ std::optional<Address> begin_of_function(Dwfl_Module* module, Address address) {
 
 ThreadStack stack_of(const ThreadRegisters& thread, std::span<const std::byte> bytes) {
     using enum ThreadStack::Register;
-    // As `general` has them.
+    // As `general()` has them.
     static constexpr std::array kOrder = {kRax, kRbx, kRcx, kRdx, kRsi, kRdi, kRbp, kRsp,
                                           kR8,  kR9,  kR10, kR11, kR12, kR13, kR14, kR15};
     ThreadStack found{.thread = thread.thread, .bytes = bytes};
-    for (std::size_t at = 0; at < kOrder.size(); ++at) {
-        found.set(kOrder.at(at), thread.general.at(at));
+    for (std::size_t at = 0; at < std::min(kOrder.size(), thread.general_count); ++at) {
+        found.set(kOrder.at(at), thread.general()[at]);
     }
-    found.set(kRip, thread.rip);
+    found.set(kRip, thread.instruction);
     return found;
 }
 

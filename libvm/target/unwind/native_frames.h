@@ -1,5 +1,6 @@
 #pragma once
 
+#include <libvm/arch/x86_64/dwarf.h>
 #include <libvm/target/process/threads.h>
 #include <libvm/target/target.h>
 
@@ -18,32 +19,13 @@ using memory::Address;
 
 /// Registers and the bytes of the stack of a thread at one moment.
 struct ThreadStack {
-    /// DWARF's numbers of registers on x86-64 (System V ABI, figure 3.36): the first 16, then the
-    /// return address.
-    enum class Register : std::uint8_t {
-        kRax,
-        kRdx,
-        kRcx,
-        kRbx,
-        kRsi,
-        kRdi,
-        kRbp,
-        kRsp,
-        kR8,
-        kR9,
-        kR10,
-        kR11,
-        kR12,
-        kR13,
-        kR14,
-        kR15,
-        kRip,
-    };
-    static constexpr std::size_t kRegisters = 17;
+    using Register = arch::x86_64::DwarfRegister;
+    /// As many as the architecture with the most has, by DWARF's numbers.
+    static constexpr std::size_t kRegisters = 33;
 
     pid_t thread = 0;
     std::array<std::optional<std::uint64_t>, kRegisters> registers{};  ///< those that are known
-    std::span<const std::byte> bytes{};                                ///< from rsp on
+    std::span<const std::byte> bytes{};  ///< from the stack pointer on
 
     void set(Register name, std::uint64_t value) {
         registers.at(static_cast<std::size_t>(name)) = value;

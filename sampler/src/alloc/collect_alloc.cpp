@@ -2,6 +2,7 @@
 
 #include "alloc/collection_events.h"
 
+#include <libdump/base/page_size.h>
 #include <libdump/base/return_if_error.h>
 #include <libsample/native/thread_image.h>
 #include <libsample/profile/node_events.h>
@@ -35,13 +36,12 @@ constexpr std::uint32_t kMostCopiedBytes = 32768;
 constexpr std::size_t kTopFrames = 2;
 constexpr std::size_t kRingSamples = 128;
 constexpr std::size_t kMostRingPages = 512;
-constexpr std::size_t kPageBytes = 4096;
 /// The bytes of a sample in the ring, without the stack.
 constexpr std::size_t kHeadBytes = 512;
 constexpr std::uint64_t kNanoseconds = 1'000'000'000;
 
 std::size_t ring_pages(std::uint32_t stack_bytes) {
-    return std::min(std::bit_floor(kRingSamples * stack_bytes / kPageBytes), kMostRingPages);
+    return std::min(std::bit_floor(kRingSamples * stack_bytes / page_bytes()), kMostRingPages);
 }
 
 /// The processor time of a node's normal schedulers, as it is sampled in bursts. What dirty ones
@@ -57,7 +57,7 @@ Result<NodeEvents> clock_events(const AllocReport& report, std::uint32_t stack_b
 
 std::chrono::nanoseconds burst_length(std::uint64_t rate, std::uint32_t stack_bytes) {
     const auto samples = std::min<std::uint64_t>(
-        kBurstSamples, ring_pages(stack_bytes) * kPageBytes / (stack_bytes + kHeadBytes));
+        kBurstSamples, ring_pages(stack_bytes) * page_bytes() / (stack_bytes + kHeadBytes));
     return std::min(kLongestBurst, std::chrono::nanoseconds(samples * kNanoseconds / rate));
 }
 
@@ -198,8 +198,8 @@ class Bursts {
             shown.native, [](const std::string& name) { return name == kInKernel; });
         if (stacks_.on_erlang_stack(sample) && (in_function || collection) &&
             !point.function.empty()) {
-            point.heap_top = sample.at(Register::kR15);
-            point.stack_top = sample.at(Register::kRsp);
+            point.heap_top = sample.at(Register::kHeapTop);
+            point.stack_top = sample.at(Register::kStackPointer);
         } else if (!collection && !point.function.empty()) {
             point.heap_top = shown.call_top;
         }

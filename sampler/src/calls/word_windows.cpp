@@ -82,9 +82,9 @@ Result<void> WordWindows::take(NodeEvents& events, CallPoint::Kind kind, bool pr
         CallPoint point{.kind = kind,
                         .time_ns = sample.time_ns,
                         .thread = sample.thread,
-                        .process = process_known ? sample.at(Register::kR13) : 0,
-                        .heap_top = sample.at(Register::kR15),
-                        .stack_top = sample.at(Register::kRsp)};
+                        .process = process_known ? sample.at(Register::kProcess) : 0,
+                        .heap_top = sample.at(Register::kHeapTop),
+                        .stack_top = sample.at(Register::kStackPointer)};
         if (sample.stack.size() >= sizeof(point.returns_to)) {
             std::memcpy(&point.returns_to, sample.stack.data(), sizeof(point.returns_to));
         }

@@ -87,7 +87,7 @@ class StoppedNode {
         const bool is_dirty = scheduler.kind != records::SCHEDULER_KIND_NORMAL;
         bool native = is_dirty && found.stack && scheduler.thread;
         if (found.miss == StackMiss::kRunning && scheduler.thread && !is_dirty) {
-            if (at != all.end() && node_.in_code(at->rip)) {
+            if (at != all.end() && node_.in_code(at->instruction)) {
                 ASSIGN_OR_RETURN(found, running(*at));
             } else if (node_.vm().facts().jit) {
                 ASSIGN_OR_RETURN(
@@ -124,11 +124,12 @@ class StoppedNode {
     }
 
     Result<StackTry> running(const target::ThreadRegisters& thread) {
-        Sample sample{.thread = thread.thread, .place = thread.rip};
-        sample.registers.at(static_cast<std::size_t>(Register::kRsp)) = thread.rsp;
-        sample.registers.at(static_cast<std::size_t>(Register::kR13)) = thread.r13;
+        Sample sample{.thread = thread.thread, .place = thread.instruction};
+        sample.registers.at(static_cast<std::size_t>(Register::kStackPointer)) =
+            thread.stack_pointer;
+        sample.registers.at(static_cast<std::size_t>(Register::kProcess)) = thread.jit.process;
         bytes_.resize(kMostStackBytes);
-        const auto read = node_.vm().target().memory().read_some(thread.rsp, bytes_);
+        const auto read = node_.vm().target().memory().read_some(thread.stack_pointer, bytes_);
         sample.stack = std::span(bytes_).first(read.value_or(0));
         return stacks_.sampled(sample);
     }
@@ -225,10 +226,11 @@ Result<void> read_in_a_stop(ObservedNode& node, ProcessStacks& stacks, const Sta
                             const StacksListener& listener, StacksReport& report) {
     target::TimedStopTerms terms{.longest = options.max_pause};
     if (node.vm().facts().jit) {
-        terms.settling = target::Settling{
-            .certain =
-                [&node](const target::ThreadRegisters& thread) { return node.in_code(thread.rip); },
-            .longest = kSettling};
+        terms.settling = target::Settling{.certain =
+                                              [&node](const target::ThreadRegisters& thread) {
+                                                  return node.in_code(thread.instruction);
+                                              },
+                                          .longest = kSettling};
     }
     terms.cut_short = [&cancelled] { return cancelled.load(); };
     terms.stops = &stops;

@@ -1,7 +1,7 @@
 // Looks in arbitrary machine code for the branch to the collection after a BIF: what is found is in
 // the code, and moves with it.
 
-#include "alloc/collection_events.h"
+#include <libvm/arch/x86_64/call_code.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const auto input = std::as_bytes(std::span(data, size));
-    const auto found = beamdump::sampler::collection_branch(input);
+    const auto found = beamdump::arch::x86_64::collection_branch(input);
     if (found && *found >= size) {
         std::abort();
     }
@@ -19,7 +19,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     constexpr std::size_t kBefore = 16;
     std::vector<std::byte> code(kBefore, kNop);
     code.insert(code.end(), input.begin(), input.end());
-    const auto moved = beamdump::sampler::collection_branch(code);
+    const auto moved = beamdump::arch::x86_64::collection_branch(code);
     if (moved.has_value() != found.has_value() || (found && *moved != *found + kBefore)) {
         std::abort();
     }

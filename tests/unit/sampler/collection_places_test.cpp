@@ -1,5 +1,7 @@
 #include "alloc/collection_events.h"
 
+#include <libvm/arch/x86_64/call_code.h>
+
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -29,24 +31,29 @@ std::vector<std::byte> bif_fragment(const std::vector<std::size_t>& jumps_to,
 }
 
 TEST(CollectionPlaces, ThreeJumpsLeadToTheCollectionAfterABif) {
-    EXPECT_EQ(
-        collection_branch(bif_fragment({140, 140, kDuePlace, kDuePlace, kDuePlace, 150}, {120})),
-        kDuePlace);
+    EXPECT_EQ(arch::x86_64::collection_branch(
+                  bif_fragment({140, 140, kDuePlace, kDuePlace, kDuePlace, 150}, {120})),
+              kDuePlace);
 }
 
 TEST(CollectionPlaces, AreNotFoundInOtherCode) {
-    EXPECT_EQ(collection_branch({}), std::nullopt);
-    EXPECT_EQ(collection_branch(bif_fragment({kDuePlace, kDuePlace}, {120})), std::nullopt)
+    EXPECT_EQ(arch::x86_64::collection_branch({}), std::nullopt);
+    EXPECT_EQ(arch::x86_64::collection_branch(bif_fragment({kDuePlace, kDuePlace}, {120})),
+              std::nullopt)
         << "two jumps";
-    EXPECT_EQ(collection_branch(bif_fragment({kDuePlace, kDuePlace, kDuePlace}, {})), std::nullopt)
+    EXPECT_EQ(arch::x86_64::collection_branch(bif_fragment({kDuePlace, kDuePlace, kDuePlace}, {})),
+              std::nullopt)
         << "no call";
-    EXPECT_EQ(collection_branch(bif_fragment({kDuePlace, kDuePlace, kDuePlace}, {120, 130})),
+    EXPECT_EQ(arch::x86_64::collection_branch(
+                  bif_fragment({kDuePlace, kDuePlace, kDuePlace}, {120, 130})),
               std::nullopt)
         << "two calls";
-    EXPECT_EQ(collection_branch(bif_fragment({kDuePlace, kDuePlace, kDuePlace}, {90})),
-              std::nullopt)
+    EXPECT_EQ(
+        arch::x86_64::collection_branch(bif_fragment({kDuePlace, kDuePlace, kDuePlace}, {90})),
+        std::nullopt)
         << "called before";
-    EXPECT_EQ(collection_branch(bif_fragment({500, 500, 500}, {120})), std::nullopt) << "elsewhere";
+    EXPECT_EQ(arch::x86_64::collection_branch(bif_fragment({500, 500, 500}, {120})), std::nullopt)
+        << "elsewhere";
 }
 
 }  // namespace

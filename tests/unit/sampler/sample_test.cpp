@@ -50,9 +50,9 @@ TEST(ParseSample, RegistersAndStack) {
     EXPECT_EQ((*sample)->place, 0x7f00deadU);
     EXPECT_EQ((*sample)->time_ns, 5'000'000U);
     EXPECT_FALSE((*sample)->in_kernel);
-    EXPECT_EQ((*sample)->at(Register::kRsp), 1007U);
-    EXPECT_EQ((*sample)->at(Register::kR13), 1021U);
-    EXPECT_EQ((*sample)->at(Register::kR15), 1023U);
+    EXPECT_EQ((*sample)->at(Register::kStackPointer), 1007U);
+    EXPECT_EQ((*sample)->at(Register::kProcess), 1021U);
+    EXPECT_EQ((*sample)->at(Register::kHeapTop), 1023U);
     ASSERT_EQ((*sample)->stack.size(), 8U);
     EXPECT_EQ((*sample)->stack.front(), std::byte{0x11});
 }

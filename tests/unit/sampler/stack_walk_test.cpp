@@ -1,4 +1,5 @@
 #include <libsample/stack/stack_walk.h>
+#include <libvm/arch/x86_64/call_code.h>
 
 #include <gtest/gtest.h>
 
@@ -79,7 +80,7 @@ std::optional<std::uint32_t> frame_of(const std::array<int, Size>& code) {
     for (const int value : code) {
         bytes.push_back(static_cast<std::byte>(value));
     }
-    return last_frame_bytes(bytes);
+    return arch::x86_64::last_frame_bytes(bytes);
 }
 
 TEST(LastFrameBytes, TheLastInstructionThatMakesAFrame) {

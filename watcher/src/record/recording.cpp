@@ -3,6 +3,7 @@
 #include "dumps/dump_store.h"
 
 #include <libdump/base/descriptor.h>
+#include <libdump/base/page_size.h>
 #include <libdump/base/return_if_error.h>
 #include <libdump/base/system_error.h>
 #include <libdump/base/write_all.h>
@@ -83,11 +84,10 @@ class RecordingSink final : public ByteSink {
     /// that is not full stays: it would be read again.
     void drop_pages() {
         constexpr std::uint64_t kPart = 16U << 10U;
-        constexpr std::uint64_t kPage = 4096;
         if (written_ - started_ < kPart) {
             return;
         }
-        const auto from = static_cast<off_t>(started_ / kPage * kPage);
+        const auto from = static_cast<off_t>(started_ / page_bytes() * page_bytes());
         ::posix_fadvise(file_.get(), 0, from, POSIX_FADV_DONTNEED);
         ::sync_file_range(file_.get(), from, static_cast<off_t>(written_) - from,
                           SYNC_FILE_RANGE_WRITE);

@@ -1,5 +1,5 @@
-#include <libvm/beam/native/frame_code.h>
-#include <libvm/beam/native/instruction.h>
+#include <libvm/arch/x86_64/frame_code.h>
+#include <libvm/arch/x86_64/instruction.h>
 
 #include <gtest/gtest.h>
 

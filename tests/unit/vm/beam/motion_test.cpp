@@ -254,7 +254,7 @@ TEST_P(Motion, SizesAndRangesThatWereCopiedInTheirMiddle) {
         "CodeRanges", fake.globals().code_ranges + FakeVm::kActiveCode * fake.bytes("CodeRanges"));
     const auto used = mapper.get("size.supercarrier.used.total");
     const auto count = ranges.get("n");
-    mapper.set("size.supercarrier.used.total", used + memory::kPageBytes);
+    mapper.set("size.supercarrier.used.total", used + kLeastPageBytes);
     ranges.set("n", 0);
     EXPECT_EQ(said(), "no error");
     EXPECT_THAT(not_found, ::testing::Contains(HasSubstr("erts_dflt_mmapper was not found")));

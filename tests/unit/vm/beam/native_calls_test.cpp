@@ -16,7 +16,6 @@ using ::testing::SizeIs;
 
 constexpr pid_t kThread = 88;
 constexpr std::uint64_t kArity = 2;
-constexpr std::size_t kRdi = 5;  // in ThreadRegisters::general
 /// lea rsp, [rbx - 0x40]
 constexpr std::uint64_t kArguments = 0x40;
 
@@ -72,8 +71,10 @@ class NativeCallsTest : public OnStandardNode {
     void calls(Address returns_to) { node.vm.memory.put(registers - 8, returns_to); }
 
     target::ThreadRegisters thread(std::uint64_t moment) const {
-        target::ThreadRegisters thread{.thread = kThread, .rip = callee, .rsp = registers - 256};
-        thread.general[0] = moment;
+        target::ThreadRegisters thread{
+            .thread = kThread, .instruction = callee, .stack_pointer = registers - 256};
+        thread.general_words[0] = moment;
+        thread.general_count = 1;
         return thread;
     }
     /// What is known of it after it has run on a few times.
@@ -129,14 +130,14 @@ TEST_P(NativeCallsTest, KnowsTheCallOfADeadThreadByItsScheduler) {
     const auto native = NativeCalls::open(fresh(), fragments).value();
     const auto scheduler = node.vm.located()->tables().schedulers;
     auto died = thread(0);
-    died.rsp = registers - (std::uint64_t{1} << 20U);
+    died.stack_pointer = registers - (std::uint64_t{1} << 20U);
     const auto call = native.call_in_middle(died, scheduler);
     ASSERT_TRUE(call);
     EXPECT_EQ(call->process, process().address());
     EXPECT_FALSE(call->nif);
     expect(call->state, mfa, kArity, place, top);
     EXPECT_FALSE(native.call_in_middle(died, scheduler + 8));
-    died.rip = place;  // Erlang code
+    died.instruction = place;  // Erlang code
     EXPECT_FALSE(native.call_in_middle(died, scheduler));
 }
 
@@ -190,9 +191,9 @@ TEST_P(NativeCallsTest, ABifThatWaitsForTheOutsideIsKnown) {
     EXPECT_EQ(known_in(SYS_mmap), 0U);
     EXPECT_EQ(known_in(SYS_futex), 0U);
     // After a stop the kernel restarts it: a sleep by a clock, or a wait for a lock.
-    waiting.general[kRdi] = CLOCK_MONOTONIC;
+    waiting.first_argument = CLOCK_MONOTONIC;
     EXPECT_EQ(known_in(SYS_restart_syscall), 1U);
-    waiting.general[kRdi] = callee;
+    waiting.first_argument = callee;
     EXPECT_EQ(known_in(SYS_restart_syscall), 0U);
 }
 
@@ -316,13 +317,15 @@ class InCompiledCode : public NativeCallsTest {
     std::optional<YieldState::State> at(Address place, Address stack) {
         auto calls = NativeCalls::open(fresh(), fragments).value();
         calls.prepare();
-        const target::ThreadRegisters thread{.thread = kThread,
-                                             .rip = place,
-                                             .rsp = stack,
-                                             .rbx = registers + kArguments,
-                                             .r13 = process().address(),
-                                             .r14 = 55,
-                                             .r15 = process().structure().get("htop") + 16};
+        const target::ThreadRegisters thread{
+            .thread = kThread,
+            .instruction = place,
+            .stack_pointer = stack,
+            .jit = {.process = process().address(),
+                    .stack_top = stack,
+                    .heap_top = process().structure().get("htop") + 16,
+                    .reductions_left = 55,
+                    .scheduler = registers + kArguments}};
         const std::array threads = {thread};
         const auto states = calls.states(threads);
         return states.empty() ? std::nullopt : std::optional(states.front().second);
@@ -424,13 +427,13 @@ TEST_P(NativeCallsTest, ElsewhereNothingIsKnown) {
     auto calls = NativeCalls::open(fresh(), fragments).value();
     for (std::uint64_t moment = 0; moment < 10; ++moment) {
         auto in_jit = thread(moment);
-        in_jit.rip = light;
+        in_jit.instruction = light;
         EXPECT_FALSE(calls.stays_in_call(in_jit));
         auto waiting = thread(moment);
         waiting.system_call = SYS_futex;
         EXPECT_FALSE(calls.stays_in_call(waiting));
         auto other = thread(moment);
-        other.rsp = registers + 64;
+        other.stack_pointer = registers + 64;
         EXPECT_FALSE(calls.stays_in_call(other));
     }
     // With frame pointers each fragment begins by saving one.

@@ -59,12 +59,13 @@ class YieldStateTest : public ::testing::Test {
     }
     static target::ThreadRegisters at(Address instruction) {
         return {.thread = 7,
-                .rip = instruction,
-                .rsp = kHeap + 0x800,
-                .rbx = kArguments,
-                .r13 = kYieldedProcess,
-                .r14 = static_cast<std::uint32_t>(kReductions),
-                .r15 = kHeap + 0x100};
+                .instruction = instruction,
+                .stack_pointer = kHeap + 0x800,
+                .jit = {.process = kYieldedProcess,
+                        .stack_top = kHeap + 0x800,
+                        .heap_top = kHeap + 0x100,
+                        .reductions_left = static_cast<std::uint32_t>(kReductions),
+                        .scheduler = kArguments}};
     }
     bool applies(const target::ThreadRegisters& thread) {
         yield_state_.record(std::array{thread}, memory_);
@@ -100,7 +101,7 @@ TEST_F(YieldStateTest, AnywhereElseNothingIs) {
     EXPECT_FALSE(yield_state_.at_yield_point(at(0x900000), memory_));
     EXPECT_FALSE(yield_state_.at_yield_point(at(8), memory_));
     auto askew = at(kFunction);
-    askew.rsp += 4;
+    askew.jit.stack_top += 4;
     EXPECT_FALSE(yield_state_.at_yield_point(askew, memory_));
 }
 
@@ -119,13 +120,13 @@ TEST_F(YieldStateTest, AFunctionWithABreakpointIsNot) {
 
 TEST_F(YieldStateTest, RefusesRegistersThatContradictTheStructure) {
     auto beyond = at(kFunction);
-    beyond.rsp = kHeapEnd;
+    beyond.jit.stack_top = kHeapEnd;
     EXPECT_FALSE(applies(beyond));
     auto below = at(kFunction);
-    below.r15 = kHeap - 8;
+    below.jit.heap_top = kHeap - 8;
     EXPECT_FALSE(applies(below));
     auto crossed = at(kFunction);
-    crossed.r15 = crossed.rsp + 8;
+    crossed.jit.heap_top = crossed.jit.stack_top + 8;
     EXPECT_FALSE(applies(crossed));
     for (const auto* state : {"state_gc", "state_exiting", "state_running_sys"}) {
         put("state",

@@ -44,7 +44,7 @@ void FakeVm::count_blocks(std::uint32_t number, std::uint32_t index, std::uint32
 
 Address FakeVm::add_carrier(std::uint32_t number, std::uint32_t index, std::uint64_t size) {
     auto owner = allocator(number, index);
-    const auto place = heap.place(size, memory::kPageBytes);
+    const auto place = heap.place(size, kLeastPageBytes);
     at("Carrier", place)
         .set("chdr", size | 1)
         .set("allctr", owner.address())
@@ -58,7 +58,7 @@ Address FakeVm::add_carrier(std::uint32_t number, std::uint32_t index, std::uint
 Address FakeVm::add_pooled_carrier(std::uint32_t number, std::uint64_t size) {
     auto owner = allocator(number, 1);
     const auto sentinel = owner.get("cpool.sentinel");
-    const auto place = heap.place(size, memory::kPageBytes);
+    const auto place = heap.place(size, kLeastPageBytes);
     auto carrier = at("Carrier", place);
     carrier.set("chdr", size | 1).set("allctr", owner.address() | 1);
     auto first = at("CarrierPoolData", sentinel);
@@ -75,7 +75,7 @@ Address FakeVm::add_cached_segment(std::uint32_t index, std::uint64_t size) {
     const auto instance = globals_.segment_allocators + index * bytes("AlignedMsegAllctr");
     auto segments = at("ErtsMsegAllctr", instance);
     const auto entry = segments.at("cache") + segments.get("cache_size") * bytes("MsegCacheEntry");
-    const auto place = heap.place(size, memory::kPageBytes);
+    const auto place = heap.place(size, kLeastPageBytes);
     auto head = at("MsegCacheEntry", segments.at("cache_unpowered_node"));
     at("MsegCacheEntry", entry).set("seg", place).set("size", size).set("next", head.get("next"));
     head.set("next", entry);
@@ -129,8 +129,8 @@ void FakeVm::make_allocators() {
     at("ErtsMemMapper", globals_.literal_mapper)
         .set("supercarrier", 1)
         .set("size.supercarrier.total", kLiteralBytes)
-        .set("size.supercarrier.used.total", 2 * memory::kPageBytes)
-        .set("size.supercarrier.used.sa", 2 * memory::kPageBytes);
+        .set("size.supercarrier.used.total", 2 * kLeastPageBytes)
+        .set("size.supercarrier.used.sa", 2 * kLeastPageBytes);
     at("ErtsMemMapper", globals_.default_mapper).set("size.os.used", kOsBytes);
     for (std::uint32_t number = kFirstUtil; number < constant("allocator_test"); ++number) {
         auto info = at("ErtsAllocatorInfo", infos + number * bytes("ErtsAllocatorInfo"));

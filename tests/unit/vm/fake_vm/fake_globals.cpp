@@ -81,7 +81,7 @@ Address FakeVm::make_id_table(std::uint64_t tag, std::uint32_t slots) {
     auto invalid = make("Process");
     invalid.set("common.id", tag);
     at("ErtsPTab", address)
-        .set("tab", heap.place(std::size_t{slots} * 8, memory::kPageBytes))
+        .set("tab", heap.place(std::size_t{slots} * 8, kLeastPageBytes))
         .set("max", slots)
         .set("pix_mask", slots - 1)
         .set("invalid_element", invalid.address());

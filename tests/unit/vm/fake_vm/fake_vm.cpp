@@ -9,7 +9,7 @@
 namespace beamdump::test {
 namespace {
 
-constexpr std::size_t kPage = memory::kPageBytes;
+constexpr std::size_t kPage = kLeastPageBytes;
 constexpr std::size_t kHashSlots = 16;
 constexpr std::uint64_t kHashShift = 60;  // hash.h: 2^(64 - shift) slots
 constexpr std::size_t kSegments = 4;      // of an index table

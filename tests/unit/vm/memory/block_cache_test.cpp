@@ -16,8 +16,8 @@ constexpr std::size_t kBlock = 64U << 10U;
 
 /// `pages` pages from kBase on, each word holding its own address.
 void add_pages(FakeMemory& fake, std::size_t pages) {
-    fake.add("pages", kBase, pages * kPageBytes);
-    for (Address at = kBase; at < kBase + pages * kPageBytes; at += 8) {
+    fake.add("pages", kBase, pages * kLeastPageBytes);
+    for (Address at = kBase; at < kBase + pages * kLeastPageBytes; at += 8) {
         fake.put(at, at);
     }
 }
@@ -44,12 +44,12 @@ TEST(BlockCache, ServesSmallReadsFromOneBlock) {
 TEST(BlockCache, ReadsOnlyPresentPages) {
     FakeMemory fake;
     add_pages(fake, 16);
-    FakePages pages(
-        {{kBase, kBase + kPageBytes}, {kBase + 4 * kPageBytes, kBase + 6 * kPageBytes}});
+    FakePages pages({{kBase, kBase + kLeastPageBytes},
+                     {kBase + 4 * kLeastPageBytes, kBase + 6 * kLeastPageBytes}});
     BlockCache cache(fake, &pages);
-    ASSERT_EQ(cache.word(kBase + 5 * kPageBytes).value(), kBase + 5 * kPageBytes);
+    ASSERT_EQ(cache.word(kBase + 5 * kLeastPageBytes).value(), kBase + 5 * kLeastPageBytes);
     ASSERT_EQ(cache.word(kBase + 8).value(), kBase + 8);
-    EXPECT_EQ(touched_bytes(fake), 3 * kPageBytes);
+    EXPECT_EQ(touched_bytes(fake), 3 * kLeastPageBytes);
     for (const auto& range : fake.touched()) {
         const auto parts = pages.present(range).value();
         ASSERT_EQ(parts.size(), 1U);
@@ -60,11 +60,11 @@ TEST(BlockCache, ReadsOnlyPresentPages) {
 TEST(BlockCache, ReadsTheWantedPageEvenIfAbsentButNoOther) {
     FakeMemory fake;
     add_pages(fake, 16);
-    FakePages pages({{kBase, kBase + kPageBytes}});
+    FakePages pages({{kBase, kBase + kLeastPageBytes}});
     BlockCache cache(fake, &pages);
     ASSERT_EQ(cache.word(kBase).value(), kBase);
-    ASSERT_EQ(cache.word(kBase + 3 * kPageBytes).value(), kBase + 3 * kPageBytes);
-    EXPECT_EQ(touched_bytes(fake), 2 * kPageBytes);
+    ASSERT_EQ(cache.word(kBase + 3 * kLeastPageBytes).value(), kBase + 3 * kLeastPageBytes);
+    EXPECT_EQ(touched_bytes(fake), 2 * kLeastPageBytes);
 }
 
 TEST(BlockCache, ReadsAcrossPagesAndBlocks) {
@@ -83,12 +83,12 @@ TEST(BlockCache, PassesErrorsOnWithTheirKind) {
     add_pages(fake, 1);
     BlockCache cache(fake, nullptr);
     EXPECT_EQ(cache.word(kBase).value(), kBase);
-    EXPECT_EQ(cache.word(kBase + kPageBytes).error().code, ErrorCode::kUnmapped);
-    EXPECT_EQ(cache.word(kBase + kPageBytes - 4).error().code, ErrorCode::kUnmapped);
+    EXPECT_EQ(cache.word(kBase + kLeastPageBytes).error().code, ErrorCode::kUnmapped);
+    EXPECT_EQ(cache.word(kBase + kLeastPageBytes - 4).error().code, ErrorCode::kUnmapped);
     EXPECT_EQ(cache.word(0).error().code, ErrorCode::kUnmapped);
     EXPECT_EQ(cache.word(~Address{0}).error().code, ErrorCode::kUnmapped);
     fake.die();
-    EXPECT_EQ(cache.word(kBase + kPageBytes).error().code, ErrorCode::kTargetDied);
+    EXPECT_EQ(cache.word(kBase + kLeastPageBytes).error().code, ErrorCode::kTargetDied);
 }
 
 TEST(BlockCache, KeepsTheLatestUsedBlocks) {
@@ -102,9 +102,9 @@ TEST(BlockCache, KeepsTheLatestUsedBlocks) {
     const auto before = touched_bytes(fake);
     read(2);  // instead of block 1
     read(0);
-    EXPECT_EQ(touched_bytes(fake), before + kPageBytes);
+    EXPECT_EQ(touched_bytes(fake), before + kLeastPageBytes);
     read(1);
-    EXPECT_EQ(touched_bytes(fake), before + 2 * kPageBytes);
+    EXPECT_EQ(touched_bytes(fake), before + 2 * kLeastPageBytes);
 }
 
 TEST(BlockCache, InvalidateReadsAgain) {

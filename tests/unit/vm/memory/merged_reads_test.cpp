@@ -10,9 +10,9 @@ namespace beamdump::memory {
 namespace {
 
 constexpr Address kFirst = 0x7F00'0000'0000;
-constexpr std::size_t kSize = 16 * kPageBytes;
+constexpr std::size_t kSize = 16 * kLeastPageBytes;
 /// A page in the middle that cannot be read.
-constexpr Address kHole = kFirst + 8 * kPageBytes;
+constexpr Address kHole = kFirst + 8 * kLeastPageBytes;
 
 /// Each byte is the low byte of its offset divided by 16.
 class Counting final : public MemorySource {
@@ -22,7 +22,7 @@ class Counting final : public MemorySource {
     Result<std::size_t> read_some(Address address, std::span<std::byte> into) override {
         ++stats_.reads;
         if (address < kFirst || address >= kFirst + kSize ||
-            (address >= kHole && address < kHole + kPageBytes)) {
+            (address >= kHole && address < kHole + kLeastPageBytes)) {
             return fail(ErrorCode::kUnmapped, "nothing is there");
         }
         const auto end = address < kHole ? kHole : kFirst + kSize;
@@ -81,7 +81,7 @@ TEST_F(MergedReadsTest, NeighboursAreReadInOnePiece) {
 TEST_F(MergedReadsTest, AGapOfAPageIsNotRead) {
     into_.reserve(2);
     want(kFirst, 100);
-    want(kFirst + 100 + kPageBytes, 100);
+    want(kFirst + 100 + kLeastPageBytes, 100);
     EXPECT_EQ(read(), 2U);
     EXPECT_EQ(done(), std::vector<bool>(2, true));
 }
@@ -91,7 +91,7 @@ TEST_F(MergedReadsTest, ReadsThePartsOfAFailedPieceAlone) {
     want(kHole - 200, 100);
     want(kHole - 50, 100);  // into the hole
     want(kHole + 10, 20);
-    want(kFirst + 2 * kPageBytes, 100);
+    want(kFirst + 2 * kLeastPageBytes, 100);
     EXPECT_GT(read(), 2U);
     EXPECT_EQ(done(), (std::vector<bool>{true, false, false, true}));
 }

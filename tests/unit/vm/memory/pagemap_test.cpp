@@ -21,13 +21,13 @@ class PagemapTest : public ::testing::Test {
     PagemapTest()
         : memory_(100, PROT_READ | PROT_WRITE), child_([&] {
               for (const std::size_t page : {0, 3, 4, 5, 50, 99}) {
-                  memory_.data()[page * kPageBytes] = static_cast<unsigned char>(page + 1);
+                  memory_.data()[page * kLeastPageBytes] = static_cast<unsigned char>(page + 1);
               }
           }) {
         pages_ = std::move(Pagemap::open(child_.pid()).value());
     }
     [[nodiscard]] Address page(std::size_t number) const {
-        return memory_.address() + number * kPageBytes;
+        return memory_.address() + number * kLeastPageBytes;
     }
     /// Numbers of present pages, and that parts ascend and do not touch.
     std::vector<std::size_t> present() {
@@ -37,8 +37,8 @@ class PagemapTest : public ::testing::Test {
         for (const auto& part : parts.value()) {
             EXPECT_GT(part.begin, last);
             last = part.end;
-            for (Address at = part.begin; at < part.end; at += kPageBytes) {
-                numbers.push_back((at - page(0)) / kPageBytes);
+            for (Address at = part.begin; at < part.end; at += kLeastPageBytes) {
+                numbers.push_back((at - page(0)) / kLeastPageBytes);
             }
         }
         return numbers;
@@ -55,7 +55,7 @@ TEST_F(PagemapTest, TellsTouchedPagesFromUntouched) {
 
 TEST_F(PagemapTest, CountsWhatIsInMemory) {
     const auto use = pages_->use({page(0), page(100)}).value();
-    EXPECT_EQ(use.present, 6 * kPageBytes);
+    EXPECT_EQ(use.present, 6 * kLeastPageBytes);
     EXPECT_EQ(use.swapped, 0U);
     EXPECT_EQ(pages_->use({page(6), page(50)})->present, 0U);
 }
@@ -64,20 +64,20 @@ TEST(Pagemap, TellsGuardsWithinAMapping) {
     constexpr int kGuardInstall = 102;  // MADV_GUARD_INSTALL, Linux' asm-generic/mman-common.h
     const SharedAddress memory(8, PROT_READ | PROT_WRITE);
     const ChildProcess child([&] {
-        auto* pages = ::mmap(memory.data(), 8 * kPageBytes, PROT_READ | PROT_WRITE,
+        auto* pages = ::mmap(memory.data(), 8 * kLeastPageBytes, PROT_READ | PROT_WRITE,
                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
         static_cast<unsigned char*>(pages)[0] = 1;
-        ::madvise(memory.data() + 2 * kPageBytes, 3 * kPageBytes, kGuardInstall);
+        ::madvise(memory.data() + 2 * kLeastPageBytes, 3 * kLeastPageBytes, kGuardInstall);
     });
     if (::madvise(memory.data(), 0, kGuardInstall) != 0) {
         GTEST_SKIP() << "this kernel has no guards within mappings: NOT TESTED";
     }
     const auto first = memory.address();
     const auto guards =
-        Pagemap::open(child.pid()).value()->guards({first, first + 8 * kPageBytes}).value();
+        Pagemap::open(child.pid()).value()->guards({first, first + 8 * kLeastPageBytes}).value();
     ASSERT_EQ(guards.size(), 1U);
-    EXPECT_EQ(guards[0].begin, first + 2 * kPageBytes);
-    EXPECT_EQ(guards[0].end, first + 5 * kPageBytes);
+    EXPECT_EQ(guards[0].begin, first + 2 * kLeastPageBytes);
+    EXPECT_EQ(guards[0].end, first + 5 * kLeastPageBytes);
 }
 
 TEST_F(PagemapTest, CutsToTheRange) {
@@ -98,15 +98,16 @@ TEST_F(PagemapTest, ReadsRangesLargerThanABlockOfEntries) {
         const auto end = std::min(part.end, page(100));
         inside += begin < end ? end - begin : 0;
     }
-    EXPECT_EQ(inside, 6 * kPageBytes);
+    EXPECT_EQ(inside, 6 * kLeastPageBytes);
 }
 
 TEST_F(PagemapTest, RefusesRangesBeyondItsLimitAndKnowsTheEnd) {
     const auto all = pages_->present({0, ~Address{0}});
     ASSERT_FALSE(all);
     EXPECT_EQ(all.error().code, ErrorCode::kLimit);
-    EXPECT_TRUE(
-        pages_->present({Address{1} << 62U, (Address{1} << 62U) + kPageBytes}).value().empty());
+    EXPECT_TRUE(pages_->present({Address{1} << 62U, (Address{1} << 62U) + kLeastPageBytes})
+                    .value()
+                    .empty());
 }
 
 TEST_F(PagemapTest, CachedReadsMakeNoOtherPagePresent) {

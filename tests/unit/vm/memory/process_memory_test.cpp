@@ -27,13 +27,13 @@ class ProcessMemoryTest : public ::testing::TestWithParam<ReadWay> {
                   const std::uint64_t word = i * 3;
                   std::memcpy(memory_.data() + i * 8, &word, 8);
               }
-              ::munmap(memory_.data() + kHole * kPageBytes, kPageBytes);
+              ::munmap(memory_.data() + kHole * kLeastPageBytes, kLeastPageBytes);
           }) {
         auto opened = ProcessMemory::open(child_.pid(), GetParam());
         source_ = std::move(opened.value());
     }
     [[nodiscard]] Address page(std::size_t number) const {
-        return memory_.address() + number * kPageBytes;
+        return memory_.address() + number * kLeastPageBytes;
     }
 
     SharedAddress memory_;
@@ -49,7 +49,7 @@ TEST_P(ProcessMemoryTest, ReadsWhatTheChildWrote) {
 }
 
 TEST_P(ProcessMemoryTest, GivesWhatThereIsUpToTheHole) {
-    std::vector<std::byte> into(4 * kPageBytes);
+    std::vector<std::byte> into(4 * kLeastPageBytes);
     EXPECT_EQ(source_->read_some(page(kHole) - 8192, into).value(), 8192U);
     const auto all = source_->read(page(kHole) - 8192, into);
     ASSERT_FALSE(all);

@@ -65,10 +65,10 @@ TEST(CoreFile, ReadsSegmentsAndNotes) {
     EXPECT_EQ(core.process().arguments, "beam.smp -- -root /usr/lib/erlang");
     ASSERT_THAT(core.threads(), SizeIs(2));
     EXPECT_EQ(core.threads()[1].thread, 4243);
-    EXPECT_EQ(core.threads()[1].rip, 0x2000U);
-    EXPECT_EQ(core.threads()[1].rsp, 0x8ff0U);
-    EXPECT_EQ(core.threads()[1].r13, 0x200dU);
-    EXPECT_EQ(core.threads()[1].r15, 0x200fU);
+    EXPECT_EQ(core.threads()[1].instruction, 0x2000U);
+    EXPECT_EQ(core.threads()[1].stack_pointer, 0x8ff0U);
+    EXPECT_EQ(core.threads()[1].jit.process, 0x200dU);
+    EXPECT_EQ(core.threads()[1].jit.heap_top, 0x200fU);
     EXPECT_EQ(core.auxiliary(AT_ENTRY), 0x10100U);
     EXPECT_EQ(core.auxiliary(AT_EXECFN), std::nullopt);
     ASSERT_THAT(core.files(), SizeIs(2));

@@ -14,9 +14,9 @@ class EverySecondPage final : public memory::PresentPages {
   public:
     Result<std::vector<memory::AddressRange>> present(memory::AddressRange range) override {
         std::vector<memory::AddressRange> parts;
-        for (auto page = range.begin; page < range.end; page += memory::kPageBytes) {
-            if (page / memory::kPageBytes % 2 == 0) {
-                parts.push_back({page, std::min(page + memory::kPageBytes, range.end)});
+        for (auto page = range.begin; page < range.end; page += kLeastPageBytes) {
+            if (page / kLeastPageBytes % 2 == 0) {
+                parts.push_back({page, std::min(page + kLeastPageBytes, range.end)});
             }
         }
         return parts;
@@ -70,18 +70,18 @@ TEST_F(RegionCopierTest, UnreadableTailIsMarkedAndNotZero) {
 }
 
 TEST_F(RegionCopierTest, AbsentPagesAreNamedAndNotRead) {
-    memory_.add("heap", kStart, 4 * memory::kPageBytes);
+    memory_.add("heap", kStart, 4 * kLeastPageBytes);
     EverySecondPage pages;
-    const auto refs = copy(4 * memory::kPageBytes / 8, &pages);
+    const auto refs = copy(4 * kLeastPageBytes / 8, &pages);
     ASSERT_EQ(refs.size(), 4U);
     for (std::size_t i = 0; i < refs.size(); ++i) {
-        EXPECT_EQ(refs[i].address(), kStart + i * memory::kPageBytes);
-        EXPECT_EQ(refs[i].total(), memory::kPageBytes / 8);
-        EXPECT_EQ(refs[i].here(), i % 2 == 0 ? memory::kPageBytes / 8 : 0);
+        EXPECT_EQ(refs[i].address(), kStart + i * kLeastPageBytes);
+        EXPECT_EQ(refs[i].total(), kLeastPageBytes / 8);
+        EXPECT_EQ(refs[i].here(), i % 2 == 0 ? kLeastPageBytes / 8 : 0);
         EXPECT_EQ(refs[i].state(),
                   i % 2 == 0 ? 0U : static_cast<std::uint32_t>(format::RegionState::kNotPresent));
     }
-    EXPECT_EQ(memory_.stats().bytes, 2 * memory::kPageBytes);
+    EXPECT_EQ(memory_.stats().bytes, 2 * kLeastPageBytes);
 }
 
 TEST_F(RegionCopierTest, DigestTellsContentsApart) {
@@ -103,15 +103,15 @@ TEST_F(RegionCopierTest, DigestTellsContentsApart) {
 }
 
 TEST_F(RegionCopierTest, DigestLeavesAbsentPagesAlone) {
-    memory_.add("binary", kStart, 4 * memory::kPageBytes);
+    memory_.add("binary", kStart, 4 * kLeastPageBytes);
     EverySecondPage pages;
     RegionCopier copier(*writer_, memory_, &pages, format::TermScheme::kOtp25, secrets_);
     RegionCopier::Request request;
     request.unit = format::RegionUnit::kBytes;
     request.address = kStart;
-    request.total = 4 * memory::kPageBytes;
+    request.total = 4 * kLeastPageBytes;
     ASSERT_TRUE(copier.digest(request));
-    EXPECT_EQ(memory_.stats().bytes, 2 * memory::kPageBytes);
+    EXPECT_EQ(memory_.stats().bytes, 2 * kLeastPageBytes);
 }
 
 TEST_F(RegionCopierTest, NothingAtAllIsNoReference) {

@@ -337,7 +337,7 @@ TEST_P(SessionTest, ReadsTablesAgainThatChangeMeanwhile) {
     hash.set("bucket", kNowhere);
     // Whole again once the reader has met the pointer to nowhere.
     node.vm.memory.before_read([&](memory::AddressRange read) {
-        if (read.begin / memory::kPageBytes == kNowhere / memory::kPageBytes) {
+        if (read.begin / kLeastPageBytes == kNowhere / kLeastPageBytes) {
             hash.set("bucket", bucket);
         }
     });

@@ -1,5 +1,6 @@
 #include "capture/copy/region_copier.h"
 
+#include <libdump/base/page_size.h>
 #include <libdump/base/return_if_error.h>
 #include <libdump/write/append.h>
 
@@ -52,7 +53,7 @@ class RegionCopier::Around final : public SecretTexts::Beyond {
     }
 
   private:
-    static constexpr std::size_t kBlockBytes = memory::kPageBytes;
+    static constexpr std::size_t kBlockBytes = kLeastPageBytes;
     static constexpr std::uint64_t kSpread = 0x9e3779b97f4a7c15U;
     static constexpr unsigned kSpreadShift = 48;
     struct Block {

@@ -2,6 +2,7 @@
 
 #include "capture/node/activity_capture.h"
 
+#include <libdump/base/page_size.h>
 #include <libdump/base/return_if_error.h>
 #include <libdump/profile/sample_pages.h>
 #include <libdump/write/append.h>
@@ -380,8 +381,8 @@ Result<std::vector<memory::AddressRange>> NodeCapture::changed_pages(
         }
     };
     for (const auto& part : parts) {
-        for (auto at = part.begin; at < part.end; at += memory::kPageBytes) {
-            bytes.resize(std::min(memory::kPageBytes, part.end - at));
+        for (auto at = part.begin; at < part.end; at += kLeastPageBytes) {
+            bytes.resize(std::min(kLeastPageBytes, part.end - at));
             RETURN_IF_ERROR(vm_.bulk().read(at, bytes));
             look_at({at, at + bytes.size()});
         }

@@ -194,7 +194,7 @@ TEST_P(CarriersTest, FewBytesAreReadOfHeadersThatAreFarApart) {
 TEST_P(CarriersTest, PagesThatAreNotInMemoryAreNotRead) {
     const auto carrier = filled({{64, false}, {40000, true}, {80, false}, {0, true}});
     // The allocators give back the inside of free blocks.
-    node.vm.about.absent = {carrier + memory::kPageBytes, carrier + 9 * memory::kPageBytes};
+    node.vm.about.absent = {carrier + kLeastPageBytes, carrier + 9 * kLeastPageBytes};
     vm = node.vm.located();
     auto place = carriers().value().at(0);
     const auto before = node.vm.memory.touched().size();
@@ -208,7 +208,7 @@ TEST_P(CarriersTest, PagesThatAreNotInMemoryAreNotRead) {
                     read.begin >= node.vm.about.absent->end);
     }
     // A header that was swapped out.
-    node.vm.about.absent->end += memory::kPageBytes;
+    node.vm.about.absent->end += kLeastPageBytes;
     vm = node.vm.located();
     const auto refused = FreeBlockReader(*vm).read(place);
     EXPECT_EQ(refused.error().code, ErrorCode::kUnmapped);

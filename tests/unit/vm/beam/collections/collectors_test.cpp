@@ -31,7 +31,8 @@ class CollectorsTest : public OnStandardNode {
 
     static target::ThreadRegisters with(std::initializer_list<std::uint64_t> values) {
         target::ThreadRegisters thread{.thread = kThread};
-        std::ranges::copy(values, thread.general.begin());
+        std::ranges::copy(values, thread.general_words.begin());
+        thread.general_count = values.size();
         return thread;
     }
     std::vector<pid_t> between(const target::ThreadRegisters& thread) {

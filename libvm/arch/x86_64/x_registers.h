@@ -1,6 +1,6 @@
 #pragma once
 
-#include <libvm/beam/native/instruction.h>
+#include <libvm/arch/x86_64/instruction.h>
 
 #include <cstddef>
 #include <cstdint>

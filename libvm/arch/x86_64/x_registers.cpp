@@ -1,5 +1,5 @@
+#include <libvm/arch/x86_64/x_registers.h>
 #include <libvm/beam/layout/term_bits.h>
-#include <libvm/beam/native/x_registers.h>
 
 #include <algorithm>
 #include <utility>

@@ -1,4 +1,4 @@
-#include <libvm/beam/native/instruction.h>
+#include <libvm/arch/x86_64/instruction.h>
 
 #include <algorithm>
 #include <array>

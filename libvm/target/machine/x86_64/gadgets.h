@@ -1,9 +1,9 @@
 #pragma once
 
+#include <libvm/arch/x86_64/host/signal_frame.h>
 #include <libvm/memory/memory_source.h>
 #include <libvm/memory/present_pages.h>
 #include <libvm/target/image/mappings.h>
-#include <libvm/target/twin/injection_frame.h>
 
 #include <span>
 

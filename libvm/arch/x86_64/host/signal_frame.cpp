@@ -1,5 +1,5 @@
 #include <libdump/base/bytes.h>
-#include <libvm/target/twin/injection_frame.h>
+#include <libvm/arch/x86_64/host/signal_frame.h>
 
 #include <fmt/format.h>
 

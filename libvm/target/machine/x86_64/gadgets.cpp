@@ -1,5 +1,5 @@
 #include <libdump/base/return_if_error.h>
-#include <libvm/target/twin/injection_gadgets.h>
+#include <libvm/target/machine/x86_64/gadgets.h>
 
 #include <fmt/format.h>
 

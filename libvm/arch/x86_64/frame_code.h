@@ -1,6 +1,6 @@
 #pragma once
 
-#include <libvm/beam/native/x_registers.h>
+#include <libvm/arch/x86_64/x_registers.h>
 
 #include <cstddef>
 #include <cstdint>

@@ -1,8 +1,10 @@
 #include <libdump/base/bytes.h>
 #include <libdump/base/return_if_error.h>
 #include <libdump/base/system_error.h>
+#include <libvm/target/machine/x86_64/ptrace_registers.h>
 #include <libvm/target/process/clock.h>
 #include <libvm/target/process/threads.h>
+#include <libvm/target/stop/ptrace_calls.h>
 #include <libvm/target/twin/injection_ptrace.h>
 
 #include <fmt/format.h>

@@ -1,13 +1,15 @@
+#include <libdump/base/page_size.h>
 #include <libdump/base/return_if_error.h>
 #include <libdump/base/system_error.h>
 #include <libvm/memory/pagemap.h>
 #include <libvm/memory/process_memory.h>
+#include <libvm/target/machine/x86_64/gadgets.h>
+#include <libvm/target/machine/x86_64/ptrace_registers.h>
 #include <libvm/target/process/clock.h>
 #include <libvm/target/process/proc_directory.h>
 #include <libvm/target/process/proc_lines.h>
 #include <libvm/target/process/threads.h>
 #include <libvm/target/twin/injection.h>
-#include <libvm/target/twin/injection_gadgets.h>
 #include <libvm/target/twin/injection_ptrace.h>
 #include <libvm/target/twin/injection_threads.h>
 
@@ -192,7 +194,7 @@ Result<void> Injection::write(const FrameChain& chain) {
 /// are.
 bool Injection::reaps_a_twin(const user_regs_struct& registers) const {
     const auto stack = own_stack(registers.rsp);
-    return stack && registers.rsp - *stack < memory::kPageBytes &&
+    return stack && registers.rsp - *stack < page_bytes() &&
            registers.rip >= gadgets_.syscall_return &&
            registers.rip <= gadgets_.syscall_return + kSyscallBytes;
 }

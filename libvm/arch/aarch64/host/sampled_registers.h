@@ -1,0 +1,45 @@
+#pragma once
+
+#include <libvm/arch/aarch64/registers.h>
+
+#include <array>
+#include <cstdint>
+#include <utility>
+
+namespace beamdump::arch::host {
+
+/// The registers of user code in a sample, as the kernel numbers them
+/// (arch/arm64/include/uapi/asm/perf_regs.h): x0 to x30, sp, pc. Named by what they are for.
+/// Compiled code keeps the running process in x21 and its heap's top in x23; the Erlang stack is
+/// not the one at the stack pointer (jit/arm/beam_asm.hpp).
+enum class SampledRegister : std::uint8_t {
+    kSavedStack = 20,
+    kProcess = 21,
+    kHeapTop = 23,
+    kStackPointer = 31,
+    kInstruction = 32,
+};
+
+/// What a sample asks the kernel for, a bit for each, and one past the last one's number.
+inline constexpr std::size_t kSampledNumbers = 33;
+inline constexpr std::uint64_t kSampledRegisters = (std::uint64_t{1} << kSampledNumbers) - 1;
+
+/// By DWARF's numbers, which are the kernel's.
+inline constexpr auto kDwarfOrder = [] {
+    std::array<SampledRegister, kSampledNumbers> all{};
+    for (std::size_t number = 0; number < all.size(); ++number) {
+        all[number] = static_cast<SampledRegister>(number);
+    }
+    return all;
+}();
+
+/// Those that functions keep, x19 to x29, and their places in ThreadRegisters::general().
+inline constexpr auto kKeptByFunctions = [] {
+    std::array<std::pair<SampledRegister, std::size_t>, 11> kept{};
+    for (std::size_t at = 0; at < kept.size(); ++at) {
+        kept[at] = {static_cast<SampledRegister>(at + 19), at + 19};
+    }
+    return kept;
+}();
+
+}  // namespace beamdump::arch::host

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <libvm/arch/common/registers.h>
+
+#include <array>
+#include <sys/types.h>
+
+namespace beamdump::arch::aarch64 {
+
+inline constexpr std::size_t kGeneralRegisters = 31;
+
+/// The words of a thread's registers as the kernel gives them, by ptrace(2) and in a core's
+/// NT_PRSTATUS (struct user_pt_regs, Linux' arch/arm64/include/uapi/asm/ptrace.h).
+struct KernelRegisters {
+    std::array<std::uint64_t, kGeneralRegisters> x;
+    std::uint64_t sp, pc, pstate;
+};
+static_assert(sizeof(KernelRegisters) == 34 * sizeof(std::uint64_t));
+
+/// Compiled code keeps the process in x21, the Erlang stack's top in x20, the heap's in x23, the
+/// reductions left in w22 and the scheduler's registers in x19 (jit/arm/beam_asm.hpp, OTP 26 and
+/// 29). The number of a system call is not among these words: `system_call`, negative for none.
+ThreadRegisters thread_registers(pid_t thread, const KernelRegisters& all,
+                                 std::int64_t system_call);
+
+}  // namespace beamdump::arch::aarch64
