@@ -207,12 +207,12 @@ foreach(room file dwarf)
   check(layout/src/${room} "libvm/" "<none>")
 endforeach()
 
-# Inside the sampler: stacks, alloc, calls, waits, top <- show <- screen <- command.
-set(folders "(stacks|alloc|calls|waits|top|screen|show|command)/")
-foreach(room stacks alloc calls waits top)
+# Inside the sampler: stacks, alloc, calls, waits, threads, top <- show <- screen <- command.
+set(folders "(stacks|alloc|calls|waits|threads|top|screen|show|command)/")
+foreach(room stacks alloc calls waits threads top)
   check(sampler/src/${room} "${folders}" ${room}/)
 endforeach()
-check(sampler/src/show    "${folders}" stacks/ alloc/ calls/ waits/ top/ show/)
+check(sampler/src/show    "${folders}" stacks/ alloc/ calls/ waits/ threads/ top/ show/)
 check(sampler/src/screen  "${folders}" top/ show/ screen/)
 foreach(room show screen)
   check(sampler/src/${room} "libvm/" "<none>")

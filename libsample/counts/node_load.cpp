@@ -93,6 +93,12 @@ std::optional<std::uint64_t> processor_ns(std::string_view schedstat) {
     return waited ? ran : std::nullopt;
 }
 
+std::optional<std::uint64_t> delayed_ns(std::string_view schedstat) {
+    const auto ran = decimal_number(next_word(schedstat));
+    const auto waited = decimal_number(next_word(schedstat));
+    return ran ? waited : std::nullopt;
+}
+
 std::optional<std::uint64_t> processor_ticks(std::string_view stat) {
     // The name before may have spaces and brackets.
     const auto name_end = stat.rfind(") ");

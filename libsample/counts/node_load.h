@@ -45,6 +45,10 @@ std::map<ThreadGroup, double> utilisation(const NodeLoad& before, const NodeLoad
 /// Documentation/scheduler/sched-stats.rst). Nothing if the text is another.
 std::optional<std::uint64_t> processor_ns(std::string_view schedstat);
 
+/// The second number of that file: nanoseconds that the thread could have run, and waited for a
+/// processor. Nothing if the text is another.
+std::optional<std::uint64_t> delayed_ns(std::string_view schedstat);
+
 /// utime and stime of a text of /proc/PID/stat: processor time of all threads, those that have
 /// ended too, in ticks of sysconf(_SC_CLK_TCK). Nothing if the text is another.
 std::optional<std::uint64_t> processor_ticks(std::string_view stat);

@@ -106,7 +106,8 @@ Result<ThreadRest> parse_thread_rest(std::string_view status) {
         return fail(ErrorCode::kImplausible,
                     "a thread's status in /proc has no state or no counts of context switches");
     }
-    return ThreadRest{state->front() == 'S' || state->front() == 'D', *voluntary + *forced};
+    const char letter = state->front();
+    return ThreadRest{letter == 'S' || letter == 'D', *voluntary + *forced, letter};
 }
 
 Result<ThreadRest> thread_rest(pid_t pid, pid_t thread) {

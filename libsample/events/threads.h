@@ -46,6 +46,7 @@ Result<std::map<std::pair<records::SchedulerKind, std::uint32_t>, pid_t>> thread
 struct ThreadRest {
     bool sleeps = false;         ///< waits in a system call
     std::uint64_t switches = 0;  ///< how often it left a processor
+    char state = '?';            ///< as /proc names it: R, S, D, T, t, Z, X
 
     /// It did not run between two looks at it, the first of which saw it asleep.
     [[nodiscard]] bool rested_until(const ThreadRest& later) const {

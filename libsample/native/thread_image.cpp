@@ -1,3 +1,4 @@
+#include <libdump/base/decimal.h>
 #include <libdump/base/hexadecimal.h>
 #include <libdump/base/return_if_error.h>
 #include <libsample/native/thread_image.h>
@@ -24,6 +25,11 @@ std::string_view last_word(std::string_view& text) {
     const auto word = space == std::string_view::npos ? text : text.substr(space + 1);
     text = space == std::string_view::npos ? std::string_view() : text.substr(0, space);
     return word;
+}
+
+std::unexpected<Error> other_form(std::string_view text) {
+    return fail(ErrorCode::kImplausible,
+                fmt::format("a thread's syscall in /proc is '{}'", text.substr(0, 200)));
 }
 
 void set(Sample& sample, Register name, std::uint64_t value) {
@@ -57,10 +63,27 @@ Result<std::optional<CallPlace>> parse_call_place(std::string_view text) {
     const auto instruction = address(last_word(rest));
     const auto stack_pointer = address(last_word(rest));
     if (!instruction || !stack_pointer || rest.empty()) {
-        return fail(ErrorCode::kImplausible,
-                    fmt::format("a thread's syscall in /proc is '{}'", text.substr(0, 200)));
+        return other_form(text);
     }
-    return CallPlace{*stack_pointer, *instruction};
+    CallPlace place{*stack_pointer, *instruction};
+    if (rest == "-1") {
+        return place;
+    }
+    SystemCall call;
+    for (auto argument = call.arguments.rbegin(); argument != call.arguments.rend(); ++argument) {
+        const auto value = address(last_word(rest));
+        if (!value) {
+            return other_form(text);
+        }
+        *argument = *value;
+    }
+    const auto number = decimal_number(rest);
+    if (!number) {
+        return other_form(text);
+    }
+    call.number = *number;
+    place.call = call;
+    return place;
 }
 
 ThreadImage ThreadImage::of(const Sample& sample) {
@@ -93,6 +116,7 @@ Result<std::optional<ThreadImage>> ThreadImage::waiting(pid_t pid, pid_t thread,
         return std::nullopt;
     }
     ThreadImage image;
+    image.call_ = place->call;
     image.sample_ = {.thread = thread, .place = place->instruction, .known = 0};
     set(image.sample_, Register::kInstruction, place->instruction);
     set(image.sample_, Register::kStackPointer, place->stack_pointer);

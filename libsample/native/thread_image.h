@@ -5,6 +5,8 @@
 #include <libvm/target/process/threads.h>
 #include <libvm/target/unwind/native_frames.h>
 
+#include <array>
+#include <cstdint>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -17,10 +19,18 @@ inline constexpr std::string_view kInKernel = "[kernel]";
 /// What native frames are found by. Refers to the sample's stack.
 target::ThreadStack stack_of(const Sample& sample);
 
+/// A system call that a thread is in, by its number on x86-64.
+struct SystemCall {
+    std::uint64_t number = 0;
+    std::array<std::uint64_t, 6> arguments{};
+    bool operator==(const SystemCall&) const = default;
+};
+
 /// Where a thread is in a system call.
 struct CallPlace {
     std::uint64_t stack_pointer = 0;
     std::uint64_t instruction = 0;
+    std::optional<SystemCall> call{};  ///< nothing: in the kernel for another reason
     bool operator==(const CallPlace&) const = default;
 };
 
@@ -46,6 +56,8 @@ class ThreadImage {
 
     /// Refers to this object.
     [[nodiscard]] Sample sample() const;
+    /// The system call of one that waits.
+    [[nodiscard]] const std::optional<SystemCall>& call() const { return call_; }
 
   private:
     ThreadImage() = default;
@@ -53,6 +65,7 @@ class ThreadImage {
 
     Sample sample_{};
     std::vector<std::byte> stack_;
+    std::optional<SystemCall> call_;
 };
 
 }  // namespace beamdump::sampler

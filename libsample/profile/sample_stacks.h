@@ -23,6 +23,9 @@ class SampleStacks {
     /// target::NativeFrames::functions().
     std::vector<target::NamedFunction> functions(const NativeFilter& wanted, std::size_t most);
 
+    /// target::NativeFrames::variable_at().
+    std::optional<std::string> variable_at(Address address) { return native_.variable_at(address); }
+
     /// What a sample shows; to be called soon after it was taken. Only an error that
     /// ends the whole observation is one.
     Result<SampleStack> of(const Sample& sample);

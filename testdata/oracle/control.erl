@@ -168,6 +168,8 @@ reply([<<"blamed">>, What]) ->
     blamed:tell(What);
 reply([<<"topped">> | What]) ->
     topped:tell(What);
+reply([<<"threaded">>, What]) ->
+    threaded:tell(What);
 reply([<<"later">>, What]) ->
     later:tell(What);
 reply([<<"storm">> | What]) ->

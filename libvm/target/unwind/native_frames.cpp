@@ -188,6 +188,15 @@ std::optional<Address> begin_of_function(Dwfl_Module* module, Address address) {
     return std::nullopt;
 }
 
+/// "beam.smp+0x1234"
+std::string place_in_file(Dwfl_Module* module, Address address) {
+    Dwarf_Addr begin = 0;
+    const char* path =
+        dwfl_module_info(module, nullptr, &begin, nullptr, nullptr, nullptr, nullptr, nullptr);
+    return fmt::format("{}+{:#x}", std::filesystem::path(path).filename().native(),
+                       address - begin);
+}
+
 }  // namespace
 
 ThreadStack stack_of(const ThreadRegisters& thread, std::span<const std::byte> bytes) {
@@ -331,6 +340,21 @@ std::vector<NamedFunction> NativeFrames::functions(
     return functions;
 }
 
+std::optional<std::string> NativeFrames::variable_at(Address address) {
+    auto* module = dwfl_addrmodule(session_->dwfl.get(), address);
+    if (module == nullptr) {
+        return std::nullopt;
+    }
+    GElf_Off offset = 0;
+    GElf_Sym symbol{};
+    const char* name =
+        dwfl_module_addrinfo(module, address, &offset, &symbol, nullptr, nullptr, nullptr);
+    if (name != nullptr && GELF_ST_TYPE(symbol.st_info) == STT_OBJECT && offset < symbol.st_size) {
+        return offset == 0 ? readable(name) : fmt::format("{}+{:#x}", readable(name), offset);
+    }
+    return place_in_file(module, address);
+}
+
 NativePlace NativeFrames::place_at(Address address) {
     NativePlace place;
     const auto& mappings = session_->target->mappings();
@@ -372,11 +396,7 @@ std::optional<std::string> NativeFrames::find_name(Address address) {
     if (name != nullptr) {
         return readable(name);
     }
-    Dwarf_Addr begin = 0;
-    const char* path =
-        dwfl_module_info(module, nullptr, &begin, nullptr, nullptr, nullptr, nullptr, nullptr);
-    const auto place = begin_of_function(module, address).value_or(address);
-    return fmt::format("{}+{:#x}", std::filesystem::path(path).filename().native(), place - begin);
+    return place_in_file(module, begin_of_function(module, address).value_or(address));
 }
 
 }  // namespace beamdump::target

@@ -92,6 +92,11 @@ class NativeFrames {
     /// the function begins; "[vdso]". Nothing outside of all files.
     std::optional<std::string> name_at(Address address);
 
+    /// The variable that an address is in: "erts_port_common_rwmtx", "planted+0x10"; where its file
+    /// has no name for it, "beam.smp+0x1234", from the file's first byte on. Nothing outside of all
+    /// files.
+    std::optional<std::string> variable_at(Address address);
+
     NativePlace place_at(Address address);
 
   private:

@@ -40,6 +40,7 @@ struct RawOptions {
     std::optional<std::uint64_t> max_pause;
     std::uint64_t frames = StacksOptions().frames;
     std::string duration = "10s";
+    std::string threads_duration = "1s";
     std::uint64_t rate = ProfileOptions().rate;
     std::uint64_t alloc_rate = AllocOptions().rate;
     std::string by;
@@ -104,8 +105,8 @@ CLI::App* declare_stacks(CLI::App& app, RawOptions& raw) {
     return command;
 }
 
-void declare_duration(CLI::App& command, RawOptions& raw) {
-    command.add_option("--duration", raw.duration, "How long: 10s, 500ms, 2m")
+void declare_duration(CLI::App& command, std::string& duration) {
+    command.add_option("--duration", duration, "How long: 10s, 500ms, 2m")
         ->capture_default_str()
         ->type_name("TIME")
         ->check(program::duration_error, "");
@@ -128,7 +129,7 @@ void declare_format(CLI::App& command, RawOptions& raw) {
 
 /// Options of all that shows stacks of samples.
 void declare_sampling(CLI::App& command, RawOptions& raw) {
-    declare_duration(command, raw);
+    declare_duration(command, raw.duration);
     command.add_option("--rate", raw.rate, "Samples for each second of a thread's processor time")
         ->capture_default_str()
         ->type_name("N")
@@ -198,7 +199,7 @@ CLI::App* declare_alloc(CLI::App& app, RawOptions& raw) {
     auto* command = app.add_subcommand(
         "alloc", "Show which functions allocate words on heaps, by samples of heap tops.");
     declare_node(*command, raw);
-    declare_duration(*command, raw);
+    declare_duration(*command, raw.duration);
     command
         ->add_option("--rate", raw.alloc_rate,
                      "Samples for each second of a thread's processor time in a\nburst")
@@ -228,11 +229,25 @@ CLI::App* declare_alloc(CLI::App& app, RawOptions& raw) {
     return command;
 }
 
-CLI::App* declare_mcp(CLI::App& app, RawOptions& raw) {
+CLI::App* declare_threads(CLI::App& app, RawOptions& raw) {
     auto* command = app.add_subcommand(
-        "mcp",
-        "Serve stacks, profile, blame, alloc and top to an assistant over standard input and "
-        "output, by the Model Context Protocol.");
+        "threads", "Show what each thread of the emulator does: where it runs, what it waits for.");
+    declare_node(*command, raw);
+    declare_duration(*command, raw.threads_duration);
+    declare_frames(*command, raw);
+    declare_limit(*command, raw);
+    command->footer(
+        "Example: beamdump-sample threads rabbit@host\n"
+        "Example: beamdump-sample threads rabbit@host --duration 10s\n"
+        "Example: beamdump-sample threads 4242 --json");
+    return command;
+}
+
+CLI::App* declare_mcp(CLI::App& app, RawOptions& raw) {
+    auto* command = app.add_subcommand("mcp",
+                                       "Serve stacks, profile, blame, alloc, threads and top to an "
+                                       "assistant over standard input and "
+                                       "output, by the Model Context Protocol.");
     declare_node(*command, raw, false);
     command->add_option("--max-seconds", raw.seconds, "Give up an answer that takes longer")
         ->capture_default_str()
@@ -248,6 +263,7 @@ struct Commands {
     CLI::App* profile = nullptr;
     CLI::App* blame = nullptr;
     CLI::App* alloc = nullptr;
+    CLI::App* threads = nullptr;
     CLI::App* map = nullptr;
     CLI::App* top = nullptr;
     CLI::App* mcp = nullptr;
@@ -259,6 +275,7 @@ Commands declare_commands(CLI::App& app, RawOptions& raw) {
     commands.profile = declare_profile(app, raw);
     commands.blame = declare_blame(app, raw);
     commands.alloc = declare_alloc(app, raw);
+    commands.threads = declare_threads(app, raw);
     commands.map = declare_perf_map(app, raw);
     commands.top = app.add_subcommand(
         "top", "Show a node's processes live: growing heaps and mailboxes, reductions.");
@@ -291,6 +308,15 @@ Result<AllocCommand> alloc_command(RawOptions raw) {
     if (raw.stacks || command.format) {
         command.options.frames = raw.frames;
     }
+    command.node = std::move(raw.node);
+    return command;
+}
+
+ThreadsCommand threads_command(RawOptions raw) {
+    ThreadsCommand command{.node = {}, .options = {}, .limit = raw.limit};
+    command.options.duration =
+        program::duration_of(raw.threads_duration).value_or(command.options.duration);
+    command.options.frames = raw.frames;
     command.node = std::move(raw.node);
     return command;
 }
@@ -419,6 +445,9 @@ Result<Command> parse_options(const std::vector<std::string>& arguments) {
         ASSIGN_OR_RETURN(auto command, alloc_command(std::move(raw)));
         return command;
     }
+    if (commands.threads->parsed()) {
+        return threads_command(std::move(raw));
+    }
     if (commands.profile->parsed() || commands.blame->parsed()) {
         ASSIGN_OR_RETURN(auto command, profile_command(std::move(raw)));
         return command;
@@ -435,7 +464,7 @@ void each_command(const std::function<void(const CLI::App& command)>& visit) {
     CLI::App app;
     const auto commands = declare_commands(app, raw);
     for (const auto* command : {commands.stacks, commands.profile, commands.blame, commands.alloc,
-                                commands.map, commands.top, commands.mcp}) {
+                                commands.threads, commands.map, commands.top, commands.mcp}) {
         visit(*command);
     }
 }

@@ -3,6 +3,7 @@
 #include "alloc/collect_alloc.h"
 #include "calls/function_calls.h"
 #include "stacks/collect.h"
+#include "threads/collect_threads.h"
 #include "top/top_view.h"
 
 #include <libdump/profile/profile_files.h>
@@ -72,6 +73,12 @@ struct AllocCommand {
     std::size_t limit = 30;                ///< rows of a table
 };
 
+struct ThreadsCommand {
+    NodeOptions node;
+    ThreadsOptions options;
+    std::size_t limit = 30;  ///< rows of a table
+};
+
 struct PerfMapCommand {
     NodeOptions node;
 };
@@ -91,8 +98,8 @@ struct Answer {
     std::string text;
 };
 
-using Command = std::variant<Answer, StacksCommand, ProfileCommand, AllocCommand, PerfMapCommand,
-                             TopCommand, McpCommand>;
+using Command = std::variant<Answer, StacksCommand, ProfileCommand, AllocCommand, ThreadsCommand,
+                             PerfMapCommand, TopCommand, McpCommand>;
 
 /// Parses the command line (without the program's name). Error: kUsage.
 Result<Command> parse_options(const std::vector<std::string>& arguments);

@@ -6,6 +6,7 @@
 #include "show/alloc.h"
 #include "show/function_calls.h"
 #include "show/stacks.h"
+#include "show/threads.h"
 #include "show/top.h"
 #include "show/waits.h"
 
@@ -255,6 +256,30 @@ int run_alloc(const AllocCommand& command, program::Streams& streams, Output& ou
     return end_run(streams, report);
 }
 
+int run_threads(const ThreadsCommand& command, program::Streams& streams, Output& output,
+                const std::atomic<bool>& cancelled) {
+    auto node = open_node(command.node, cancelled);
+    if (!node) {
+        return give_up(streams, node.error());
+    }
+    // A first signal ends the looking; what was seen until then is shown.
+    streams.finishing();
+    auto report = collect_threads(**node, command.options, cancelled);
+    if (report) {
+        if (command.node.json) {
+            threads_json(output, *report);
+        } else {
+            output.fit_terminal();
+            threads_text(output, *report, command.limit);
+        }
+        output.flush();
+        if (!output.ok()) {
+            report = std::unexpected(*output.error());
+        }
+    }
+    return end_run(streams, report);
+}
+
 int run_top_command(const TopCommand& command, program::Streams& streams, Output& output,
                     const std::atomic<bool>& cancelled) {
     auto node = open_node(command.node, cancelled);
@@ -310,6 +335,9 @@ int ask_node(const Command& command, program::Streams& streams, Output& output,
     }
     if (const auto* alloc = std::get_if<AllocCommand>(&command)) {
         return run_alloc(*alloc, streams, output, cancelled);
+    }
+    if (const auto* threads = std::get_if<ThreadsCommand>(&command)) {
+        return run_threads(*threads, streams, output, cancelled);
     }
     if (const auto* top = std::get_if<TopCommand>(&command)) {
         return run_top_command(*top, streams, output, cancelled);

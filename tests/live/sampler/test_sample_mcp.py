@@ -9,7 +9,7 @@ from support import assistant
 from support.node import start_workload
 from support.paths import SAMPLE
 
-TOOLS = {"top", "stacks", "profile", "blame", "alloc"}
+TOOLS = {"top", "stacks", "profile", "blame", "alloc", "threads"}
 WAITING = 5000
 SERVERS, DEEP = 40, 300
 
@@ -62,11 +62,12 @@ class Busy(Client):
         self.assertEqual(functions[0]["function"], "topped:burner/0")
 
     def test_other_tools_answer(self):
-        _, (alloc, blame, waits) = self.answers(
+        _, (alloc, blame, threads, waits) = self.answers(
             self.node, {"call": "alloc", "arguments": {"duration": "500ms"}},
             {"call": "blame", "arguments": {"native": "gc", "duration": "500ms"}},
+            {"call": "threads", "arguments": {"duration": "500ms"}},
             {"call": "profile", "arguments": {"off_cpu": True, "duration": "500ms"}})
-        for answer in (alloc, blame, waits):
+        for answer in (alloc, blame, threads, waits):
             self.content(answer)
 
     def test_a_long_call_tells_its_progress_and_is_cancelled(self):

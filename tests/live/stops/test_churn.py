@@ -31,6 +31,7 @@ SAMPLES = {"stacks": ("--all",), "top": ("--json", "--interval", "200ms", "--onc
 if CHURNS:
     SAMPLES |= {
         "profile --off-cpu": ("--duration", "300ms"),
+        "threads": ("--duration", "300ms"),
         "alloc": ("--duration", "300ms", "--stacks"),
         "blame": ("--duration", "300ms", "--native", "gc"),
         "blame --exact": ("--duration", "300ms", "--native", "<garbage_collect>"),

@@ -160,6 +160,9 @@ TEST(ProcessorTicks, AreThoseOfUserAndSystem) {
 
 TEST(ProcessorTime, IsTheFirstNumberOfSchedstat) {
     EXPECT_EQ(processor_ns("1724560 33000 12\n"), 1724560U);
+    EXPECT_EQ(delayed_ns("1724560 33000 12\n"), 33000U);
+    EXPECT_FALSE(delayed_ns("1724560\n"));
+    EXPECT_FALSE(delayed_ns("x 33000 12\n"));
     EXPECT_EQ(processor_ns("0 0 0\n"), 0U);
     EXPECT_EQ(processor_ns("18446744073709551615 1 1\n"), 18446744073709551615U);
     for (const auto* text :
