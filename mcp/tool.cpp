@@ -153,9 +153,6 @@ void write_parameter(CompactJson& json, const Parameter& parameter) {
         json.member("type", std::string_view("string"));
         json.end_object();
     }
-    if (parameter.kind == Parameter::Kind::kNumber) {
-        json.member("minimum", 0U);
-    }
     if (!parameter.choices.empty()) {
         json.key("enum");
         json.begin_array();
@@ -164,7 +161,10 @@ void write_parameter(CompactJson& json, const Parameter& parameter) {
         }
         json.end_array();
     }
-    json.member("description", std::string_view(parameter.description));
+    // A name that says it all is not repeated.
+    if (!parameter.description.empty()) {
+        json.member("description", std::string_view(parameter.description));
+    }
     json.end_object();
 }
 
@@ -177,6 +177,9 @@ void write_input_schema(CompactJson& json, const Tool& tool) {
         write_parameter(json, parameter);
     }
     json.end_object();
+    if (std::ranges::none_of(tool.parameters, &Parameter::required)) {
+        return;
+    }
     json.key("required");
     json.begin_array();
     for (const auto& parameter : tool.parameters) {
@@ -185,7 +188,6 @@ void write_input_schema(CompactJson& json, const Tool& tool) {
         }
     }
     json.end_array();
-    json.member("additionalProperties", false);
 }
 
 /// Of each answer but one that failed. A page has a part of the answer's members.
@@ -232,7 +234,7 @@ Parameter page_parameter() {
     return {.name = "page",
             .kind = Parameter::Kind::kNumber,
             .role = Parameter::Role::kPage,
-            .description = "The page of the answer (default 1)"};
+            .description = ""};
 }
 
 void write_tool(CompactJson& json, const Tool& tool) {
@@ -243,17 +245,18 @@ void write_tool(CompactJson& json, const Tool& tool) {
     json.begin_object();
     write_input_schema(json, tool);
     json.end_object();
-    json.key("outputSchema");
-    json.begin_object();
-    write_output_schema(json, tool);
-    json.end_object();
+    if (tool.tells_answer) {
+        json.key("outputSchema");
+        json.begin_object();
+        write_output_schema(json, tool);
+        json.end_object();
+    }
     json.key("annotations");
     json.begin_object();
     json.member("readOnlyHint", !tool.writes);
     if (tool.writes) {
         json.member("destructiveHint", false);
     }
-    json.member("openWorldHint", false);
     json.end_object();
     json.end_object();
 }

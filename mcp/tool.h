@@ -31,7 +31,7 @@ struct Parameter {
     Kind kind = Kind::kText;
     Role role = Role::kPlain;
     std::vector<std::string> choices = {};  ///< empty: any
-    std::string description;
+    std::string description;                ///< empty: the name says it
     bool required = false;
 };
 
@@ -42,6 +42,7 @@ struct Tool {
     std::vector<Parameter> parameters;
     bool has_json = false;  ///< answers with --json
     bool writes = false;
+    bool tells_answer = true;         ///< tools/list has the schema of its answer
     std::string answer_members = {};  ///< "properties" of its answer's JSON Schema; empty: not told
 };
 
@@ -52,7 +53,7 @@ std::optional<Parameter> parameter_of(const CLI::Option& option,
 /// The argument that every tool has last.
 Parameter page_parameter();
 
-/// A tool as tools/list has it: with schemas of its arguments and of its answer.
+/// A tool as tools/list has it: with schemas of its arguments and, where it is told, of its answer.
 void write_tool(CompactJson& json, const Tool& tool);
 
 /// Makes a word of the command line of the text of an argument; kUsage, kNotFound, kPermission.

@@ -57,6 +57,7 @@ class Dump {
 
     /// How the terms of this dump are printed, where an answer says so; node_scheme() has it.
     void set_term_style(const TermStyle& style) { term_style_ = style; }
+    void clear_term_style() { term_style_.reset(); }
     [[nodiscard]] const std::optional<TermStyle>& term_style() const { return term_style_; }
 
     /// Makes the context through which a process's terms are read. The dump and the run must

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "input/kept_dumps.h"
 #include "input/opened_dump.h"
 #include "render/shared/output.h"
 
@@ -9,7 +10,9 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -30,6 +33,8 @@ enum class Unredacted : std::uint8_t { kOpened, kRefused };
 struct Served {
     ProgressListener progress = {};  ///< empty: a line on a terminal
     Unredacted unredacted = Unredacted::kOpened;
+    /// Dumps that stay open between runs, non-owning; null: each run opens its own.
+    input::KeptDumps* kept = nullptr;
 };
 
 /// One run of a command: its output, its standard error, and the dumps that it has opened.
@@ -62,13 +67,31 @@ class Invocation {
     Result<Dump*> open(const std::string& path, const crash::ConvertChoice& choice,
                        Recordings recordings = Recordings::kRefused);
     [[nodiscard]] const std::deque<input::OpenedDump>& opened() const { return opened_; }
+    /// After a run whose reads all went well: hands the dumps to Served::kept, if there is one.
+    void keep_opened();
 
   private:
+    using StopForward = std::stop_callback<std::function<void()>>;
+
+    /// What an open dump is kept with; of one that is not to be kept, without a file.
+    struct Lease {
+        std::optional<input::FileIdentity> file;
+        crash::ConvertChoice choice;
+        std::stop_source stop;
+        std::unique_ptr<StopForward> forward = {};  ///< of the asker's stop to the dump's
+    };
+
+    Result<input::OpenedDump> open_file(const std::string& path, const crash::ConvertChoice& choice,
+                                        const input::OpenOptions& options);
+    /// Opens a dump for this run and later ones, or takes one that is open.
+    Result<void> open_kept(const std::string& path, const crash::ConvertChoice& choice);
+
     render::Output& out_;
     render::Output& err_;
     Served served_;
     input::OpenOptions open_options_;
     std::deque<input::OpenedDump> opened_;
+    std::deque<Lease> leases_;  ///< with Served::kept: of each of `opened_`
 };
 
 }  // namespace beamdump::cli

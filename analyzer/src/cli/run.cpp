@@ -143,6 +143,10 @@ Ended run_request(const Request& request, Invocation& invocation) {
             report_stats(invocation.err(), opened);
         }
     }
+    if (outcome || outcome.error().code == ErrorCode::kNotFound ||
+        outcome.error().code == ErrorCode::kUsage) {
+        invocation.keep_opened();
+    }
     if (!outcome) {
         return fail_with(invocation, outcome.error());
     }

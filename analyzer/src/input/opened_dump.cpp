@@ -73,6 +73,12 @@ std::vector<std::string> OpenedDump::missing() const {
     return all;
 }
 
+bool OpenedDump::has_met_damage() const {
+    const DumpReader& reader = dump_->reader();
+    return dump_->faults().first() || reader.unreadable() || reader.skipped_index_entries() != 0 ||
+           !missing().empty();
+}
+
 std::optional<OpenedDump::TextStats> OpenedDump::text_stats() const {
     if (!text_.text) {
         return std::nullopt;

@@ -27,6 +27,9 @@ class OpenedDump {
     /// For a crash dump or its conversion: one sentence for each unreadable part of the text that
     /// the answer lacks, besides the dump's own damage.
     [[nodiscard]] std::vector<std::string> missing() const;
+    /// Whether what was read so far could not be read whole: missing(), and the damage that the
+    /// dump's lookups and its reader met.
+    [[nodiscard]] bool has_met_damage() const;
     [[nodiscard]] Dump& dump() const { return *dump_; }
     /// Whether the terms of all processes can be read: not of a crash dump of which less was asked
     /// for.

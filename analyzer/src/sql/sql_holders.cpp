@@ -90,9 +90,13 @@ std::string not_looked_at(const query::RefsAnswer& answer) {
 }  // namespace
 
 Result<std::unique_ptr<Rows>> open_binaries(const Source& source, const Request& request) {
-    const query::RowQuery query{.sort = std::string(query::kNodeBinarySort),
-                                .filters = request.filters,
-                                .limit = request.limit};
+    // Holders are counted by a look at all processes.
+    const query::RowQuery query{
+        .sort = request.sort.empty() ? std::string(query::kNodeBinarySort) : request.sort,
+        .filters = request.filters,
+        .limit = request.limit,
+        .derived = request.late,
+        .any = request.sort.empty()};
     ASSIGN_OR_RETURN(auto found, query::node_binaries(*source.dump, query, source.limits));
     auto missing = found.read ? withheld(*found.read) : std::vector<std::string>();
     if (found.may_lack_some) {

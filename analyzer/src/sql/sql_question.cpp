@@ -200,14 +200,46 @@ bool is_pushed(const Column& column, std::string_view sign) {
            (sign == "=" || (!sign.empty() && !query::is_text(column.kind)));
 }
 
-/// What is pushed into the table, a line each, in the order of the values that filter() gets:
-/// "argument", "dump", "limit", or a column with its sign.
+/// The order that is asked for, as RowQuery::sort has it, if the table can give its rows by it:
+/// amounts, the largest first, and what is not known last, in SQLite as in a list.
+std::optional<std::string> wanted_order(const VirtualTable& table, const sqlite3_index_info& info) {
+    std::string sort;
+    for (int at = 0; at < info.nOrderBy; ++at) {
+        const auto& by = info.aOrderBy[at];
+        if (!table.table.orders || by.desc == 0 || by.iColumn < 0 ||
+            by.iColumn >= table.first_argument()) {
+            return std::nullopt;
+        }
+        const auto& column = *table.shown.columns[static_cast<std::size_t>(by.iColumn)];
+        if (column.late || !is_pushed(column, ">") || column.kind == ColumnKind::kId) {
+            return std::nullopt;
+        }
+        sort += fmt::format("{}{}", sort.empty() ? "" : ",", column.name);
+    }
+    return sort;
+}
+
+/// Whether the statement uses a column that is filled late.
+bool uses_late(const VirtualTable& table, sqlite3_uint64 used) {
+    constexpr std::size_t kLastBit = 63;  // of this column and all behind it
+    for (std::size_t at = 0; at < table.shown.columns.size(); ++at) {
+        if (table.shown.columns[at]->late && (used >> std::min(at, kLastBit) & 1U) != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/// What is pushed into the table: the order in the first line, then a line each, in the order of
+/// the values that filter() gets: "argument", "dump", "limit", or a column with its sign. The
+/// plan's number says whether late columns are used.
 int best_index(sqlite3_vtab* base, sqlite3_index_info* info) {
     auto& table = table_of(base);
     std::string plan;
     int given = 0;
     std::vector<bool> arguments(table.table.arguments.size());
-    bool all_pushed = info->nOrderBy == 0;
+    const auto order = wanted_order(table, *info);
+    bool all_pushed = order.has_value();
     const auto push = [&](int at, std::string_view what) {
         info->aConstraintUsage[at].argvIndex = ++given;
         plan += fmt::format("{}\n", what);
@@ -259,6 +291,8 @@ int best_index(sqlite3_vtab* base, sqlite3_index_info* info) {
     constexpr double kWhole = 1e6;
     constexpr double kSome = 1e3;
     info->estimatedCost = given > 0 ? kSome : kWhole;
+    plan.insert(0, fmt::format("{}\n", order.value_or("")));
+    info->idxNum = uses_late(table, info->colUsed) ? 1 : 0;
     info->idxStr = sqlite3_mprintf("%s", plan.c_str());
     info->needToFreeIdxStr = 1;
     return SQLITE_OK;
@@ -327,7 +361,7 @@ int step(sqlite3_vtab_cursor* base) {
     }
 }
 
-int filter(sqlite3_vtab_cursor* base, int /*number*/, const char* plan, int count,
+int filter(sqlite3_vtab_cursor* base, int number, const char* plan, int count,
            sqlite3_value** values) {
     auto& cursor = cursor_of(base);
     cursor.request = {};
@@ -336,10 +370,16 @@ int filter(sqlite3_vtab_cursor* base, int /*number*/, const char* plan, int coun
     cursor.rows.reset();
     cursor.number = 0;
     cursor.at_end = false;
+    cursor.request.late = number != 0;
     std::string_view rest(plan == nullptr ? "" : plan);
+    const auto next_line = [&rest] {
+        const auto line = rest.substr(0, rest.find('\n'));
+        rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+        return line;
+    };
+    cursor.request.sort = next_line();
     for (int at = 0; at < count && !rest.empty(); ++at) {
-        const auto what = rest.substr(0, rest.find('\n'));
-        rest.remove_prefix(std::min(what.size() + 1, rest.size()));
+        const auto what = next_line();
         sqlite3_value* const value = values[at];
         const bool is_whole = sqlite3_value_type(value) == SQLITE_INTEGER;
         if (what == "argument") {

@@ -43,12 +43,15 @@ using query::Column;
 using query::ColumnKind;
 using query::Row;
 
+using namespace std::string_view_literals;
 using List = Result<query::RowList> (*)(Dump& dump, const query::RowQuery& query);
 
 template <List kList, const std::string_view& kSort>
 Result<std::unique_ptr<Rows>> open_list(const Source& source, const Request& request) {
-    const query::RowQuery query{
-        .sort = std::string(kSort), .filters = request.filters, .limit = request.limit};
+    const query::RowQuery query{.sort = request.sort.empty() ? std::string(kSort) : request.sort,
+                                .filters = request.filters,
+                                .limit = request.limit,
+                                .derived = false};
     ASSIGN_OR_RETURN(auto list, kList(*source.dump, query));
     return std::make_unique<HeldRows>(list.take());
 }
@@ -64,14 +67,15 @@ Result<query::RowList> persistent_term_list(Dump& dump, const query::RowQuery& q
     return std::move(answer.list);
 }
 
-/// Processes in batches.
+/// Processes in batches, the first ones small: a statement may end with a few rows.
 class ProcessRows final : public Rows {
   public:
     explicit ProcessRows(query::ProcessListing listing) : listing_(std::move(listing)) {}
 
     Result<bool> next(Row& row) override {
         if (given_ == lines_.size()) {
-            ASSIGN_OR_RETURN(lines_, listing_.next());
+            ASSIGN_OR_RETURN(lines_, listing_.next(batch_));
+            batch_ *= 2;
             given_ = 0;
         }
         if (lines_.empty()) {
@@ -83,14 +87,30 @@ class ProcessRows final : public Rows {
 
   private:
     query::ProcessListing listing_;
+    std::size_t batch_ = 64;
     std::vector<query::ProcessLine> lines_;
     std::size_t given_ = 0;
 };
+
+/// Of the orders of processes those by a column of their index.
+std::optional<query::ProcessSort> index_sort(std::string_view column) {
+    constexpr std::array kSorts = {std::pair{"memory"sv, query::ProcessSort::kMemory},
+                                   std::pair{"reductions"sv, query::ProcessSort::kReductions},
+                                   std::pair{"message_queue_len"sv, query::ProcessSort::kQueue}};
+    const auto* const found =
+        std::ranges::find(kSorts, column, &std::pair<std::string_view, query::ProcessSort>::first);
+    return found == kSorts.end() ? std::nullopt : std::optional(found->second);
+}
 
 Result<std::unique_ptr<Rows>> open_processes(const Source& source, const Request& request) {
     query::ProcessQuery query;
     query.limit = request.limit;
     query.sort.by = query::ProcessSort::kPid;
+    if (const auto sort = index_sort(request.sort)) {
+        query.sort.by = *sort;
+    } else if (!request.sort.empty()) {
+        query.limit = 0;
+    }
     const auto columns = query::process_filter_columns();
     for (std::string text : request.filters) {
         // A name is found without a look at all processes.
@@ -109,8 +129,17 @@ Result<std::unique_ptr<Rows>> open_processes(const Source& source, const Request
             query.limit = 0;
         }
     }
-    ASSIGN_OR_RETURN(auto listing, query::ProcessListing::select(*source.dump, query));
-    return std::make_unique<ProcessRows>(std::move(listing));
+    auto listing = query::ProcessListing::select(*source.dump, query);
+    if (!listing && listing.error().code == ErrorCode::kNotFound && !request.sort.empty()) {
+        // The dump does not tell it of any process.
+        query.limit = 0;
+        query.sort.by = query::ProcessSort::kPid;
+        listing = query::ProcessListing::select(*source.dump, query);
+    }
+    if (!listing) {
+        return std::unexpected(std::move(listing.error()));
+    }
+    return std::make_unique<ProcessRows>(std::move(*listing));
 }
 
 constexpr std::array<std::string_view, 1> kOfProcess = {"process"};
@@ -423,19 +452,25 @@ std::span<const Table> tables() {
               query::allocator_columns(),
               {},
               false,
-              open_list<query::list_allocators, kAllocatorSort>},
+              open_list<query::list_allocators, kAllocatorSort>,
+              false,
+              true},
         Table{"binaries",
               "A reference-counted binary",
               query::node_binary_columns(),
               {},
               true,
-              open_binaries},
+              open_binaries,
+              false,
+              true},
         Table{"carriers",
               "A carrier of an allocator",
               query::carrier_columns(),
               {},
               false,
-              open_list<carrier_list, kCarrierSort>},
+              open_list<carrier_list, kCarrierSort>,
+              false,
+              true},
         Table{"dictionary", "An entry of a process's dictionary", kDictionaryColumns, kOfProcess,
               true, open_dictionary},
         Table{"ets_rows", "A row of an ETS table", kEtsRowColumns, kOfTable, true, open_ets_rows,
@@ -445,7 +480,9 @@ std::span<const Table> tables() {
               query::ets_columns(),
               {},
               false,
-              open_list<query::list_ets_tables, kEtsSort>},
+              open_list<query::list_ets_tables, kEtsSort>,
+              false,
+              true},
         Table{"heap_roots", "A root of a process's terms: y registers, messages, dictionary...",
               term_part_columns(), kOfProcess, true, open_terms},
         Table{"history",
@@ -453,13 +490,17 @@ std::span<const Table> tables() {
               query::history_columns(),
               {},
               false,
-              open_list<query::list_history, kByTimeRead>},
+              open_list<query::list_history, kByTimeRead>,
+              false,
+              true},
         Table{"history_processes",
               "A process in one of its readings of all processes, if it was among the first",
               query::history_process_columns(),
               {},
               false,
-              open_list<query::list_history_processes, kByTimeRead>},
+              open_list<query::list_history_processes, kByTimeRead>,
+              false,
+              true},
         Table{"holders", "What refers to a binary (its address), pid, port or reference",
               holder_columns(), kOfTarget, true, open_holders},
         Table{"messages", "A message of a process", kMessageColumns, kOfProcess, true,
@@ -469,26 +510,41 @@ std::span<const Table> tables() {
               query::module_columns(),
               {},
               false,
-              open_list<query::list_all_modules, kModuleSort>},
+              open_list<query::list_all_modules, kModuleSort>,
+              false,
+              true},
         Table{"nodes",
               "Another node",
               query::node_columns(),
               {},
               false,
-              open_list<query::list_nodes, kByQueue>},
+              open_list<query::list_nodes, kByQueue>,
+              false,
+              true},
         Table{"persistent_terms",
               "A persistent term",
               query::persistent_term_columns(),
               {},
               true,
-              open_list<persistent_term_list, kByMemory>},
+              open_list<persistent_term_list, kByMemory>,
+              false,
+              true},
         Table{"ports",
               "A port",
               query::port_columns(),
               {},
               false,
-              open_list<query::list_ports, kByQueue>},
-        Table{"processes", "A process", query::process_columns(), {}, false, open_processes},
+              open_list<query::list_ports, kByQueue>,
+              false,
+              true},
+        Table{"processes",
+              "A process",
+              query::process_columns(),
+              {},
+              false,
+              open_processes,
+              false,
+              true},
         Table{"samples",
               "What a thread did, of the samples before the capture (--profile)",
               sample_columns(),
@@ -500,13 +556,17 @@ std::span<const Table> tables() {
               query::scheduler_columns(),
               {},
               false,
-              open_list<query::list_schedulers, kByQueue>},
+              open_list<query::list_schedulers, kByQueue>,
+              false,
+              true},
         Table{"sockets",
               "A socket of the operating-system process",
               query::socket_columns(),
               {},
               false,
-              open_list<query::list_sockets, kByReceiveQueue>},
+              open_list<query::list_sockets, kByReceiveQueue>,
+              false,
+              true},
         Table{"stack", "A frame of a process's stack", kFrameColumns, kOfProcess, true, open_stack},
         Table{"terms", "A part of a process's term", term_part_columns(), kOfTerm, true,
               open_terms},
@@ -515,7 +575,9 @@ std::span<const Table> tables() {
               query::timer_columns(),
               {},
               false,
-              open_list<query::list_timers, kByTimeLeft>}};
+              open_list<query::list_timers, kByTimeLeft>,
+              false,
+              true}};
     return kTables;
 }
 

@@ -35,10 +35,14 @@ struct Source {
 
 /// What a statement needs of a table: rows beyond it may be given, and are filtered out.
 struct Request {
-    std::vector<query::Cell> arguments;  ///< of a table of something: messages of a process
+    std::vector<query::Cell> arguments = {};  ///< of a table of something: messages of a process
     /// Filters of the table's columns (query/rows/row_filter.h); all hold for the rows needed.
-    std::vector<std::string> filters;
+    std::vector<std::string> filters = {};
     std::uint64_t limit = 0;  ///< rows; 0: all
+    /// The order of the rows wanted, as RowQuery::sort has it; empty: any. With a limit, the first
+    /// ones of that order are needed, in any order.
+    std::string sort = {};
+    bool late = true;  ///< columns that are filled late (Column::late) are asked for
 };
 
 /// The term of a row, and what it is read through.
@@ -79,6 +83,7 @@ struct Table {
     /// kNotFound: the dump has none, or not of the thing that is named.
     Result<std::unique_ptr<Rows>> (*open)(const Source& source, const Request& request) = nullptr;
     bool has_terms = false;  ///< each row is a term: Rows::term_at()
+    bool orders = false;     ///< Request::sort is heeded
 };
 
 /// All tables, in the order of their names.

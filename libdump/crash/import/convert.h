@@ -35,6 +35,8 @@ struct ConvertChoice {
     std::uint64_t lazily_from = kNeverLazily;
     /// For kNone, of open_text(): texts of at most that many bytes are converted as by kAll.
     std::uint64_t whole_up_to = 0;
+
+    bool operator==(const ConvertChoice&) const = default;
 };
 
 struct ConvertOutcome {

@@ -26,6 +26,19 @@ ARGUMENTS = {
 MAY_BE_ABSENT = {"history", "profile", "schedulers", "sections", "sockets", "allocators", "persistent-terms",
                  "emulator", "resources"}
 
+# SQL of each table, as `sql --tables` has them, and of functions of terms.
+MAY_BE_EMPTY = [f"SELECT * FROM {table} LIMIT 1000" for table in
+                ("history", "history_processes", "samples", "sockets", "allocators", "carriers", "schedulers")]
+EVERY_TABLE = [*MAY_BE_EMPTY, *(f"SELECT * FROM {table} LIMIT 1000" for table in (
+    "binaries", "ets_tables", "modules", "nodes", "persistent_terms", "ports", "processes", "timers")),
+    *(f"SELECT o.* FROM processes p, {table}(p.pid) o LIMIT 1000" for table in (
+        "messages", "dictionary", "stack", "heap_roots")),
+    "SELECT t.* FROM processes p, heap_roots(p.pid) r, terms(p.pid, r.step) t LIMIT 1000",
+    "SELECT h.* FROM (SELECT pid FROM processes LIMIT 3) p, holders(p.pid) h LIMIT 1000",
+    "SELECT r.*, text(r.value), tag(r.value) FROM ets_tables t, ets_rows(t.id) r LIMIT 1000",
+    "SELECT text(m.value), tag(m.value), element(m.value, 1) FROM processes p, messages(p.pid) m LIMIT 1000",
+    "SELECT term(p.pid, 'message 1') FROM processes p"]
+
 # Each incident: calls, the last of which has to say this.
 INCIDENTS = {
     "mailbox": ([("summary", {}), ("processes", {"sort": "queue", "limit": 3}),
@@ -88,7 +101,7 @@ class Tools(Client):
 
     def call_all(self, dump, mode):
         """The answers of all tools, by name."""
-        options = ["--folder", self.scratch, self.dump, self.crash]
+        options = ["--output-schemas", "--folder", self.scratch, self.dump, self.crash]
         listed = self.ask([{"list": "tools"}], *options, mode=mode)["answers"][0]["tools"]
         steps = [{"call": tool["name"], "arguments": self.arguments(tool, dump)} for tool in listed]
         told = self.ask(steps, *options, mode=mode)
@@ -258,6 +271,25 @@ class Redacted(Client):
         self.assertGreater(len(holders), 10)
         tables = tools.analyze_json("sql", whole, "SELECT id FROM ets_tables WHERE size > 1000")["rows"]
 
+        listed = self.ask([{"list": "tools"}], *options)["answers"][0]["tools"]
+        asked = {"process": {"process": holders[0]}, "backtrace": {"process": holders[0]},
+                 "messages": {"process": holders[0]}, "dictionary": {"process": holders[0]},
+                 "heap": {"process": holders[0]}, "term": {"process": holders[0]},
+                 "refs": {"target": holders[0]}, "search": {"pattern": "_", "limit": 200},
+                 "sections": {"tag": "ets"}}
+
+        def every_tool(dump):
+            """Of each tool one call, and of SQL one for each table and function."""
+            for tool in listed:
+                name, known = tool["name"], tool["inputSchema"]["properties"]
+                if name not in ("sql", "diff", "open", "list"):
+                    yield {"call": name, "arguments": {"dump": dump} | asked.get(name, {}) | (
+                        {"limit": 0} if "limit" in known and name not in asked else {})}
+            yield {"call": "diff", "arguments": {"before": dump, "after": [dump]}}
+            yield {"call": "list"}
+            for statement in EVERY_TABLE:
+                yield {"call": "sql", "arguments": {"dumps": [dump], "statement": statement}}
+
         def steps(dump):
             yield {"call": "open", "arguments": {"path": str(self.scratch / dump)}}
             for tool in ("summary", "processes", "ets", "ports", "nodes", "timers", "modules", "persistent-terms",
@@ -283,7 +315,21 @@ class Redacted(Client):
             if chosen is options and dump == "whole.beamdump":
                 self.assertTrue(all(answer["isError"] for answer in answers))
                 self.assertIn("is not redacted", said)
+        # Whole answers, in pages that no model would take.
+        self.bounded = False
+        for dump, chosen in (("whole.beamdump", [whole]), ("redacted.beamdump", ["--redacted-only", redacted])):
+            answers = self.ask(list(every_tool(dump)), "--page-bytes", 16 << 20, *chosen)["answers"]
+            failed = [step for step, answer in zip(every_tool(dump), answers) if answer["isError"]]
+            self.assertLessEqual({step["call"] for step in failed}, MAY_BE_ABSENT | {"crash", "sql"}, failed)
+            self.assertLessEqual({step["arguments"]["statement"] for step in failed if step["call"] == "sql"},
+                                 set(MAY_BE_EMPTY))
+            said = json.dumps(answers)
+            self.assertTrue(all(answer["structuredContent"]["pages"] == 1 for answer in answers
+                                if not answer["isError"]))
+            texts[dump, "every tool"] = sum(secret in said for secret in secrets)
         print(f"planted texts in answers: {texts}", flush=True)
+        self.assertGreater(texts["whole.beamdump", "every tool"], 500, "the questions do not show the texts")
+        self.assertEqual(texts["redacted.beamdump", "every tool"], 0)
         self.assertGreater(texts["whole.beamdump", 3], 100, "the questions do not show the texts")
         self.assertEqual(texts["redacted.beamdump", 4], 0)
         self.assertEqual(texts["whole.beamdump", 4], 0)

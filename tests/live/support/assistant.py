@@ -24,6 +24,7 @@ def python_of_client():
 class Client(unittest.TestCase):
     """Tests of a server; `server` is its command."""
     server = ()
+    bounded = True  # each answer is for a model
 
     @classmethod
     def setUpClass(cls):
@@ -36,7 +37,8 @@ class Client(unittest.TestCase):
         self.assertEqual(ended.returncode, 0, ended.stderr[-3000:])
         told = json.loads(ended.stdout)
         for answer in told["answers"]:
-            self.is_bounded(answer)
+            if self.bounded:
+                self.is_bounded(answer)
         return told
 
     def is_bounded(self, answer):

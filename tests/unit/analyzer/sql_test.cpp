@@ -1,11 +1,13 @@
 #include "cli/sql_prompt.h"
 #include "program.h"
+#include "query/holders/node_binaries.h"
 #include "sample_profile.h"
 #include "sample_tables.h"
 #include "sql/sql_question.h"
 #include "sql/sql_row_terms.h"
 #include "sql/sql_table.h"
 #include "sql/sql_terms.h"
+#include "support/dump_builder.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -16,6 +18,10 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
 #include <vector>
 
 namespace beamdump::test {
@@ -44,7 +50,10 @@ TEST(SqlCompletions, AreNamesOfTheTablesThatAStatementNames) {
 
 class SqlTest : public ::testing::Test {
   protected:
-    SqlTest() { program_.put("tables.beamdump", sample_dump_with_tables()); }
+    SqlTest() {
+        program_.put("tables.beamdump", sample_dump_with_tables());
+        program_.put("binaries.beamdump", DumpBuilder::whole({}));
+    }
 
     Ran ask(const std::string& statement, std::vector<std::string> options = {"--csv"},
             const std::string& dump = "sample.beamdump") {
@@ -104,6 +113,76 @@ TEST_F(SqlTest, ProcessesAreRows) {
         "pid\n<0.1.0>\n");
     EXPECT_EQ(rows("SELECT count(*) FROM processes WHERE reductions > 'x' OR memory = -1"),
               "count(*)\n0\n");
+}
+
+/// What is asked of a table by one of the rows it gives first.
+std::vector<query::Row> rows_of(Dump& dump, std::string_view table, const sql::Request& request) {
+    const auto tables = sql::tables();
+    const auto found = std::ranges::find(tables, table, &sql::Table::name);
+    auto opened = found->open({.dump = &dump, .file = "sample.beamdump"}, request);
+    EXPECT_TRUE(opened.has_value()) << table;
+    std::vector<query::Row> all;
+    for (query::Row row; opened && (*opened)->next(row).value_or(false);) {
+        all.push_back(row);
+    }
+    return all;
+}
+
+TEST_F(SqlTest, TheFirstRowsOfAnOrderAreThoseOfAWholeSort) {
+    // With + a column is an expression, by which no table orders.
+    for (const auto& [table, column] : std::to_array<std::pair<std::string_view, std::string_view>>(
+             {{"processes", "memory"},
+              {"processes", "reductions"},
+              {"processes", "message_queue_len"},
+              {"processes", "total_heap_size"},
+              {"ets_tables", "size"},
+              {"ets_tables", "memory_bytes"},
+              {"modules", "code_bytes"},
+              {"binaries", "size_bytes"}})) {
+        const auto* const dump = table == "ets_tables" ? "tables.beamdump"
+                                 : table == "binaries" ? "binaries.beamdump"
+                                                       : "sample.beamdump";
+        for (const auto* limit : {"1", "2", "100", "1 OFFSET 1"}) {
+            const auto sorted = [&, &table = table, &column = column](std::string_view by) {
+                return rows(fmt::format("SELECT {0} FROM {1} ORDER BY {2}{0} DESC LIMIT {3}",
+                                        column, table, by, limit),
+                            dump);
+            };
+            EXPECT_EQ(sorted(""), sorted("+")) << table << " " << column << " " << limit;
+        }
+    }
+}
+
+TEST_F(SqlTest, ATableGivesNoMoreRowsThanAnOrderNeeds) {
+    auto dump = Dump::open(program_.path("sample.beamdump"));
+    ASSERT_TRUE(dump.has_value());
+    const auto all = rows_of(**dump, "processes", {});
+    ASSERT_GT(all.size(), 2);
+    EXPECT_EQ(rows_of(**dump, "processes", {.limit = 1, .sort = "memory"}).size(), 1);
+    // By a column that is not in the index of processes all are read.
+    EXPECT_EQ(rows_of(**dump, "processes", {.limit = 1, .sort = "links"}).size(), all.size());
+    EXPECT_EQ(rows_of(**dump, "processes", {.limit = 1, .sort = "memory,reductions"}).size(),
+              all.size());
+    auto binaries = Dump::open(program_.path("binaries.beamdump"));
+    ASSERT_TRUE(binaries.has_value());
+    ASSERT_EQ(rows_of(**binaries, "binaries", {}).size(), 3);
+    EXPECT_EQ(rows_of(**binaries, "binaries", {.limit = 1}).size(), 1);
+    EXPECT_EQ(rows_of(**binaries, "binaries", {.limit = 1, .sort = "size_bytes"}).size(), 1);
+}
+
+TEST_F(SqlTest, HoldersOfBinariesAreCountedOnlyWhereTheyAreAskedFor) {
+    auto dump = Dump::open(program_.path("binaries.beamdump"));
+    ASSERT_TRUE(dump.has_value());
+    const auto place = query::column_place(query::node_binary_columns(), "holding_processes");
+    const auto is_told = [place](const query::Row& row) {
+        return !std::holds_alternative<std::monostate>(row[place]);
+    };
+    EXPECT_TRUE(std::ranges::all_of(rows_of(**dump, "binaries", {.late = true}), is_told));
+    EXPECT_TRUE(std::ranges::none_of(rows_of(**dump, "binaries", {.late = false}), is_told));
+    EXPECT_EQ(rows("SELECT count(holding_processes) AS told FROM binaries", "binaries.beamdump"),
+              "told\n3\n");
+    EXPECT_EQ(rows("SELECT count(size_bytes) AS told FROM binaries", "binaries.beamdump"),
+              "told\n3\n");
 }
 
 TEST_F(SqlTest, AnAbsentValueIsNull) {

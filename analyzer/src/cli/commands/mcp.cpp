@@ -40,6 +40,9 @@ class McpCommand final : public Command {
         app.add_flag("--redacted-only", redacted_only_, "Open no dump that is not redacted");
         app.add_flag("--allow-write", allow_write_,
                      "Also serve the commands that write files, into the folders of --folder");
+        app.add_flag("--output-schemas", tells_answers_,
+                     "List the tools with the types of their answers' members, too: three times as "
+                     "long a list");
         app.add_option("--max-seconds", seconds_,
                        "Give up an answer that takes longer, 1 to 86400 (default 120)")
             ->check(CLI::Range(1, kDay).description(""))
@@ -77,6 +80,7 @@ class McpCommand final : public Command {
                  .folders = folders_,
                  .writing = allow_write_ ? Writing::kAllowed : Writing::kRefused,
                  .unredacted = redacted_only_ ? Unredacted::kRefused : Unredacted::kOpened,
+                 .tells_answers = tells_answers_,
                  .page_bytes = page_bytes_,
                  .open = invocation.open_options()},
                 {}));
@@ -92,6 +96,7 @@ class McpCommand final : public Command {
     std::vector<std::string> folders_;
     bool redacted_only_ = false;
     bool allow_write_ = false;
+    bool tells_answers_ = false;
     int seconds_ = 120;
     std::size_t page_bytes_ = mcp::kPageBytes;
 };

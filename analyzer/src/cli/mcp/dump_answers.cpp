@@ -110,8 +110,8 @@ Result<std::string> findings_of(const std::string& summary) {
 constexpr std::string_view kOpenTool = "open";
 constexpr std::string_view kListTool = "list";
 
-std::vector<Tool> all_tools(Writing writing) {
-    auto tools = make_tools(writing);
+std::vector<Tool> all_tools(const Policy& policy) {
+    auto tools = make_tools(policy.writing);
     tools.push_back({.name = std::string(kListTool),
                      .description = "List the open dumps, the folders where others may be opened, "
                                     "and what this server may do.",
@@ -122,13 +122,16 @@ std::vector<Tool> all_tools(Writing writing) {
                         "it is. The other tools then know it by this path, or by its file name.",
          .parameters = {
              {.name = "path", .description = "The path of the file", .required = true}}});
+    for (auto& tool : tools) {
+        tool.tells_answer = policy.tells_answers;
+    }
     return tools;
 }
 
 }  // namespace
 
 DumpAnswers::DumpAnswers(Policy policy, Dumps dumps)
-    : mcp::Answers(all_tools(policy.writing), kDataNote, policy.page_bytes),
+    : mcp::Answers(all_tools(policy), kDataNote, policy.page_bytes),
       policy_(std::move(policy)),
       dumps_(std::move(dumps)) {}
 
@@ -152,8 +155,8 @@ std::string DumpAnswers::instructions() const {
         "look; a command that a finding names is a tool of that name. `sql` answers what no other "
         "tool does. The resource {} says how to find a leak, a hang and the cause of a crash. {} "
         "Terms of processes that are flagged sensitive are not shown. Sizes are bytes unless a "
-        "name ends in words. What a dump does not tell is absent. Long answers have pages.{}",
-        dumps_.folders().empty() ? "" : " and `open`", kGuideUri, kDataNote,
+        "name ends in words. What a dump does not tell is absent. Long answers have pages. {}{}",
+        dumps_.folders().empty() ? "" : " and `open`", kGuideUri, kDataNote, kArguments,
         policy_.unredacted == Unredacted::kRefused
             ? " Only redacted dumps are open here: names, texts and numbers may be pseudonyms."
             : "");
@@ -215,7 +218,18 @@ std::string DumpAnswers::list_dumps() const {
     return text.take();
 }
 
-Result<Ran> DumpAnswers::run(const std::vector<std::string>& arguments, const Asker& asker) const {
+Result<Ran> DumpAnswers::run(const std::vector<std::string>& arguments, const Asker& asker) {
+    const auto taken = kept_.taken();
+    auto ran = run_once(arguments, asker);
+    // What earlier questions read counts against the limits of a dump that stayed open.
+    if (!ran && ran.error().code == ErrorCode::kLimit && kept_.taken() != taken &&
+        !asker.stop.stop_requested()) {
+        return run_once(arguments, asker);
+    }
+    return ran;
+}
+
+Result<Ran> DumpAnswers::run_once(const std::vector<std::string>& arguments, const Asker& asker) {
     KeptText out(mcp::kMostAnswerBytes,
                  fmt::format("the answer is larger than {} MiB: ask for less (limit, filter, one "
                              "thing, sql with LIMIT)",
@@ -223,8 +237,9 @@ Result<Ran> DumpAnswers::run(const std::vector<std::string>& arguments, const As
     KeptText err(mcp::kMostSaidBytes, "too many messages");
     auto options = policy_.open;
     options.limits.stop = asker.stop;
-    const auto ended = run_for({.progress = asker.progress, .unredacted = policy_.unredacted},
-                               options, arguments, out, err);
+    const auto ended =
+        run_for({.progress = asker.progress, .unredacted = policy_.unredacted, .kept = &kept_},
+                options, arguments, out, err);
     Ran ran{.text = out.take(),
             .messages = mcp::sentences_of(err.take(), kProgram),
             .incomplete = ended.status == ExitStatus::kIncomplete};
@@ -236,11 +251,12 @@ Result<Ran> DumpAnswers::run(const std::vector<std::string>& arguments, const As
     return ran;
 }
 
-Result<Ran> DumpAnswers::open(const std::string& path, const Asker& asker) const {
+Result<Ran> DumpAnswers::open(const std::string& path, const Asker& asker) {
     KeptText nothing;
     KeptText err(mcp::kMostSaidBytes, "too many messages");
-    Invocation invocation(nothing, err,
-                          {.progress = asker.progress, .unredacted = policy_.unredacted});
+    Invocation invocation(
+        nothing, err,
+        {.progress = asker.progress, .unredacted = policy_.unredacted, .kept = &kept_});
     auto options = policy_.open;
     options.limits.stop = asker.stop;
     invocation.set_open_options(options);
@@ -249,6 +265,7 @@ Result<Ran> DumpAnswers::open(const std::string& path, const Asker& asker) const
     JsonWriter json(text, "beamdump.open/1");
     render::write_dump(json, "dump", query::dump_facts(*dump, path));
     json.finish();
+    invocation.keep_opened();
     return Ran{.text = text.take(), .messages = mcp::sentences_of(err.take(), kProgram)};
 }
 
@@ -291,7 +308,7 @@ Result<Ran> DumpAnswers::run_tool(const Tool& tool, const dom::object& arguments
 }
 
 Result<Ran> DumpAnswers::read_of(std::string_view kind, const std::string& dump,
-                                 const Asker& asker) const {
+                                 const Asker& asker) {
     ASSIGN_OR_RETURN(auto path, dumps_.find(dump));
     if (kind == "summary") {
         return run({"summary", "--json", "--", path}, asker);

@@ -3,6 +3,7 @@
 #include "cli/invocation.h"
 #include "cli/mcp/dumps.h"
 #include "cli/mcp/tools.h"
+#include "input/kept_dumps.h"
 #include "input/opened_dump.h"
 
 #include <mcp/answers.h>
@@ -23,6 +24,7 @@ struct Policy {
     std::vector<std::string> folders;  ///< others may be opened there
     Writing writing = Writing::kRefused;
     Unredacted unredacted = Unredacted::kOpened;
+    bool tells_answers = false;                ///< tools/list has schemas of answers
     std::size_t page_bytes = mcp::kPageBytes;  ///< of an answer
     input::OpenOptions open;
 };
@@ -49,15 +51,17 @@ class DumpAnswers final : public mcp::Answers {
     DumpAnswers(Policy policy, Dumps dumps);
 
     /// Runs a command line. Errors: the sentences that it ended with.
-    Result<mcp::Ran> run(const std::vector<std::string>& arguments, const mcp::Asker& asker) const;
-    Result<mcp::Ran> open(const std::string& path, const mcp::Asker& asker) const;
+    Result<mcp::Ran> run(const std::vector<std::string>& arguments, const mcp::Asker& asker);
+    Result<mcp::Ran> run_once(const std::vector<std::string>& arguments, const mcp::Asker& asker);
+    Result<mcp::Ran> open(const std::string& path, const mcp::Asker& asker);
     Result<mcp::Ran> open_tool(const simdjson::dom::object& arguments, const mcp::Asker& asker);
     [[nodiscard]] std::string list_dumps() const;
     Result<mcp::Ran> read_of(std::string_view kind, const std::string& dump,
-                             const mcp::Asker& asker) const;
+                             const mcp::Asker& asker);
 
     Policy policy_;
     Dumps dumps_;
+    input::KeptDumps kept_;
 };
 
 /// docs/mcp.md, "For the model".

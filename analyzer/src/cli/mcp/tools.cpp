@@ -30,7 +30,44 @@ constexpr std::array kLeftOut = {
     "--file"sv,  // files to read
     "--beam"sv,       "--policy"sv,
     "--force"sv,  // nothing is overwritten
+    "--width"sv,  // of a text's lines
+    "--prompt"sv,
 };
+constexpr std::string_view kTextColumns = "Show these columns in the text";
+
+/// What the help of many commands says, and in place of that a tool, whose sentences a model reads
+/// all at once: what a server says of itself has what is left out here (kArguments).
+constexpr std::array kShorter = {
+    std::pair{" with TEXT in a column, or 'COLUMN OP VALUE': =, !=, <, >, <=, >= or ~ (has it; * "
+              "stands for any text). Columns: "sv,
+              " of: "sv},
+    std::pair{". Repeatable; all filters must match"sv, ""sv},
+    std::pair{": amounts largest first, texts from a to z; -COLUMN is the other way round"sv, ""sv},
+    std::pair{"Count by the values of these columns, with sums of amounts, the largest group "
+              "first; --sort by an amount sorts by its sums"sv,
+              ""sv},
+    std::pair{"Columns to sort by (default"sv, "Columns (default"sv},
+    std::pair{", and do not cut lines to the width of the terminal"sv, ""sv},
+    std::pair{"Show at most N"sv, "At most N"sv},
+    std::pair{", with a message on standard error"sv, ""sv},
+    std::pair{"Truncate each"sv, "Cut each"sv},
+    std::pair{"A pid (<0.123.0> or 0.123.0) or a registered name"sv, "A pid or registered name"sv},
+};
+/// From here on a help says what the answer shows.
+constexpr std::string_view kSeenInAnswer = ". Columns are then: ";
+
+void shorten(Parameter& parameter) {
+    auto& description = parameter.description;
+    if (description == "The dump" || !parameter.choices.empty()) {
+        description.clear();
+    }
+    for (const auto& [help, shorter] : kShorter) {
+        if (const auto at = description.find(help); at != std::string::npos) {
+            description.replace(at, help.size(), shorter);
+        }
+    }
+    description.erase(std::min(description.find(kSeenInAnswer), description.size()));
+}
 
 /// What a word or option of a command names.
 void add_role(Parameter& parameter) {
@@ -76,9 +113,10 @@ std::vector<Tool> make_tools(Writing writing) {
         for (const auto* option : app.get_options()) {
             tool.has_json = tool.has_json || option->check_lname("json");
             auto parameter = mcp::parameter_of(*option, kLeftOut);
-            if (!parameter) {
+            if (!parameter || parameter->description == kTextColumns) {
                 continue;
             }
+            shorten(*parameter);
             add_role(*parameter);
             // A command that answers a question writes no file, whatever else it can.
             if (writes || parameter->role != Parameter::Role::kOutput) {

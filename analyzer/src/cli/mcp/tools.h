@@ -19,6 +19,12 @@ enum class Writing : std::uint8_t { kRefused, kAllowed };
 /// show what is sensitive, or that are about terminals and other programs.
 std::vector<mcp::Tool> make_tools(Writing writing);
 
+/// What the arguments of many tools mean, which is said once.
+inline constexpr std::string_view kArguments =
+    "`filter`: TEXT in a column, or 'COLUMN OP VALUE' with =, !=, <, >, <=, >= or ~ (has it; * "
+    "stands for any text); all hold. `sort`: columns, amounts largest first, -COLUMN the other way "
+    "round. `group_by`: columns; groups are counted, with sums of amounts, which `sort` sorts by.";
+
 /// The members of a command's JSON answer with their types, as "properties" of JSON Schema; empty
 /// for a command that has no schema (schemas/json).
 std::string_view answer_members(std::string_view command);

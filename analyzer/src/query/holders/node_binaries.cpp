@@ -96,12 +96,14 @@ Result<NodeBinaries> list_binaries(Dump& dump, const RowQuery& query, const Inpu
         !form_of(dump).unreferenced_binaries && !dump.trailer().totals().has_binaries();
     Budget budget(limits);
     RETURN_IF_ERROR(
-        visit_binaries(dump, limits, [&](const records::Binary& binary) -> Result<void> {
+        visit_binaries(dump, limits, [&](const records::Binary& binary) -> Result<bool> {
             answer.total_bytes += binary.size_bytes();
             const auto before = answer.list.rows_in_memory();
             answer.list.add(row_of(binary));
             budget.use_memory((answer.list.rows_in_memory() - before) * kRowMemory);
-            return budget.check_memory();
+            auto within = budget.check_memory();
+            return within ? Result<bool>(!answer.list.is_full())
+                          : std::unexpected(std::move(within.error()));
         }));
     RETURN_IF_ERROR(answer.list.derive([&](std::span<Row* const> rows) -> Result<void> {
         if (form_of(dump).off_heap_lists && !rows.empty()) {

@@ -34,7 +34,7 @@ Result<std::vector<std::uint64_t>> binary_records(Dump& dump) {
 }  // namespace
 
 Result<void> visit_binaries(Dump& dump, const InputLimits& limits,
-                            const std::function<Result<void>(const records::Binary&)>& visit) {
+                            const std::function<Result<bool>(const records::Binary&)>& visit) {
     ScratchSpace space(
         {.max_memory_bytes = limits.memory, .max_file_bytes = limits.temporary_bytes()});
     AddressMarks seen(&space);
@@ -50,7 +50,10 @@ Result<void> visit_binaries(Dump& dump, const InputLimits& limits,
             const records::Binary& binary = record->binary(i);
             ASSIGN_OR_RETURN(const bool is_new, seen.add(binary.address()));
             if (is_new) {
-                RETURN_IF_ERROR(visit(binary));
+                ASSIGN_OR_RETURN(const bool goes_on, visit(binary));
+                if (!goes_on) {
+                    return {};
+                }
             }
         }
     }

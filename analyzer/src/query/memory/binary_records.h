@@ -10,8 +10,8 @@ namespace beamdump::query {
 
 /// Visits all reference-counted binaries of the dump, each address once, with its last record.
 /// Memory: 3 bits for each word of the pages that their structures are in, beyond the limit in
-/// temporary files.
+/// temporary files. Ends when `visit` returns false.
 Result<void> visit_binaries(Dump& dump, const InputLimits& limits,
-                            const std::function<Result<void>(const records::Binary&)>& visit);
+                            const std::function<Result<bool>(const records::Binary&)>& visit);
 
 }  // namespace beamdump::query

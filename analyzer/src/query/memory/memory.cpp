@@ -29,9 +29,9 @@ std::vector<BinarySizeClass> empty_classes() {
 /// visit_binaries().
 Result<std::vector<BinarySizeClass>> binary_sizes(Dump& dump, const InputLimits& limits) {
     auto classes = empty_classes();
-    const auto count = [&classes](const records::Binary& binary) -> Result<void> {
+    const auto count = [&classes](const records::Binary& binary) -> Result<bool> {
         if (!binary.has_size_bytes()) {
-            return {};  // a text breaks off before it
+            return true;  // a text breaks off before it
         }
         for (auto& one : classes) {
             if (!one.below_bytes || binary.size_bytes() < *one.below_bytes) {
@@ -40,7 +40,7 @@ Result<std::vector<BinarySizeClass>> binary_sizes(Dump& dump, const InputLimits&
                 break;
             }
         }
-        return {};
+        return true;
     };
     if (auto read = visit_binaries(dump, limits, count); !read) {
         return wrap("counting binaries by size", std::move(read.error()));

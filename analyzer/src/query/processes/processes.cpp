@@ -26,8 +26,6 @@ namespace {
 
 using Values = ProcessIndex::Values;
 
-constexpr std::size_t kBatchRows = 65536;
-
 /// A row and its sort key; the smallest key is first.
 using Ranked = std::pair<std::uint64_t, std::uint64_t>;
 
@@ -285,8 +283,8 @@ Result<ProcessListing> ProcessListing::select(Dump& dump, const ProcessQuery& qu
     return listing;
 }
 
-Result<std::vector<ProcessLine>> ProcessListing::next() {
-    const std::size_t count = std::min(kBatchRows, rows_.size() - given_);
+Result<std::vector<ProcessLine>> ProcessListing::next(std::size_t most) {
+    const std::size_t count = std::min({most, kMostLines, rows_.size() - given_});
     const auto numbers = std::span(rows_).subspan(given_, count);
     ASSIGN_OR_RETURN(auto rows, dump_->processes().rows(numbers));
     if (choice_.reads_processes(form_of(*dump_)) && !columns_are_read_) {

@@ -8,6 +8,7 @@
 #include <libdump/base/error.h>
 #include <libdump/model/dump_form.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -89,8 +90,10 @@ class ProcessListing {
     /// Processes that were read for columns.
     [[nodiscard]] const std::optional<ProcessesRead>& read() const { return columns_.read(); }
 
-    /// The next lines, at most 65,536; empty at the end.
-    Result<std::vector<ProcessLine>> next();
+    static constexpr std::size_t kMostLines = 65'536;
+
+    /// The next lines, at most `most` and kMostLines; empty at the end.
+    Result<std::vector<ProcessLine>> next(std::size_t most = kMostLines);
 
   private:
     ProcessListing(Dump& dump, const ProcessQuery& query)

@@ -99,6 +99,7 @@ Result<RowList> RowList::make(std::span<const Column> columns, const RowQuery& q
         list.filters_.push_back(std::move(filter));
     }
     list.derives_ = query.derived;
+    list.any_ = query.any;
     list.holds_ = query.derived && list.needs_derived();
     return list;
 }

@@ -27,6 +27,8 @@ struct RowQuery {
     /// Columns whose values the rows of a group have in common; empty: no groups.
     std::vector<std::string> group_by = {};
     bool derived = true;  ///< fill derived columns
+    /// Any rows that match will do: what is listed may end with the limit (RowList::is_full()).
+    bool any = false;
     /// COLUMN[,COLUMN...]: those that the text shows; empty: those with a title.
     std::string columns = {};
 };
@@ -54,6 +56,8 @@ class RowList {
     /// Rows that are held now, for take() or derive().
     [[nodiscard]] std::size_t rows_in_memory() const { return held_.size() + kept_.items().size(); }
 
+    /// Whether no further row is needed.
+    [[nodiscard]] bool is_full() const { return any_ && limit_ != 0 && matching_ >= limit_; }
     /// Whether a row passes the filters.
     [[nodiscard]] bool passes(const Row& row) const { return matches(row, Case::kMatters); }
 
@@ -134,6 +138,7 @@ class RowList {
     Sums sums_of_all_;  ///< by column
     Sums sums_of_matching_;
     bool derives_ = true;
+    bool any_ = false;
     bool holds_ = false;  ///< all rows, for their derived column
     std::vector<Row> held_;
     std::optional<std::size_t> counted_by_;

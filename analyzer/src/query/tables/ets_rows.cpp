@@ -238,7 +238,7 @@ void EtsRowListing::show_row(Reader& reader, Place place, const Show& show) {
 }
 
 Result<bool> EtsRowListing::next_rows(const Show& show) {
-    constexpr std::uint64_t kRowsAtATime = 1024;
+    constexpr std::uint64_t kMostRowsAtATime = 1024;
     if (reached_.record == records_.size()) {
         return false;
     }
@@ -247,7 +247,8 @@ Result<bool> EtsRowListing::next_rows(const Show& show) {
         ASSIGN_OR_RETURN(reached_.opened, open_ets_rows(dump_, record.offset));
         reached_.reader = std::make_unique<Reader>(*reached_.opened->context, scheme_);
     }
-    std::vector<std::uint64_t> places(std::min(kRowsAtATime, record.rows - reached_.row));
+    std::vector<std::uint64_t> places(std::min(rows_at_a_time_, record.rows - reached_.row));
+    rows_at_a_time_ = std::min(2 * rows_at_a_time_, kMostRowsAtATime);
     std::iota(places.begin(), places.end(), reached_.row);
     RETURN_IF_ERROR(visit_ets_rows_at(dump_, *reached_.opened, places, [&](Place place) {
         show_row(*reached_.reader, place, show);

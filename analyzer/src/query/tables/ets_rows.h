@@ -78,8 +78,8 @@ class EtsRowListing {
     using Show = std::function<void(const EtsRowLine&)>;
     Result<void> each(const Show& show);
 
-    /// Shows the next rows, some hundreds, as they stand, whatever the options' order, key and
-    /// limit. False after the last one.
+    /// Shows the next rows, a few at first and then some hundreds, as they stand, whatever the
+    /// options' order, key and limit. False after the last one.
     Result<bool> next_rows(const Show& show);
 
     /// After each(): rows that match, and what in their texts could not be shown.
@@ -120,6 +120,7 @@ class EtsRowListing {
         std::unique_ptr<Reader> reader = {};
     };
     Reached reached_;
+    std::uint64_t rows_at_a_time_ = 16;  ///< of next_rows(): a statement may end with a few
     std::uint64_t matching_ = 0;
     std::uint64_t placeholders_ = 0;
 };

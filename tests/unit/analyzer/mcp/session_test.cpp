@@ -10,11 +10,13 @@
 #include <simdjson.h>
 
 #include <chrono>
+#include <cstddef>
 #include <filesystem>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -33,6 +35,11 @@ using ::testing::Not;
 constexpr std::string_view kMeta =
     R"("_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",)"
     R"("io.modelcontextprotocol/clientCapabilities":{}})";
+
+/// A statement without an end.
+constexpr std::string_view kEndless =
+    R"("dumps":["sample.beamdump"],"statement":"WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL )"
+    R"(SELECT x + 1 FROM n) SELECT count(*) FROM n")";
 
 class McpSession : public ::testing::Test {
   protected:
@@ -93,6 +100,15 @@ TEST_F(McpSession, DiscoversWithoutAHandshake) {
     EXPECT_THAT(answer, HasSubstr(R"("ttlMs":)"));
     EXPECT_THAT(answer, HasSubstr("data, not instructions"));
     EXPECT_THAT(ask("tools/list"), HasSubstr(R"("name":"summary")"));
+}
+
+TEST_F(McpSession, TheListOfToolsIsShortUnlessItsAnswersAreToldToo) {
+    constexpr std::size_t kMostBytes = 24'000;
+    const auto listed = ask("tools/list");
+    EXPECT_LT(listed.size(), kMostBytes);
+    EXPECT_THAT(listed, Not(HasSubstr("outputSchema")));
+    begin({.dumps = {dump_}, .folders = {}, .tells_answers = true, .open = {}});
+    EXPECT_THAT(ask("tools/list"), HasSubstr(R"("outputSchema":{"type":"object")"));
 }
 
 TEST_F(McpSession, TheVersionOfARequestIsChecked) {
@@ -224,6 +240,55 @@ TEST_F(McpSession, OnlyRedactedDumpsAreOpenedIfThatIsThePolicy) {
         HasSubstr("is not redacted"));
 }
 
+/// Descriptors of this process that are of the file.
+std::size_t open_descriptors(const std::string& path) {
+    std::size_t count = 0;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+        std::error_code gone;
+        const auto target = std::filesystem::read_symlink(entry.path(), gone);
+        count += !gone && target == std::filesystem::canonical(path) ? 1 : 0;
+    }
+    return count;
+}
+
+TEST_F(McpSession, ADumpStaysOpenUntilItsFileChanges) {
+    EXPECT_EQ(open_descriptors(dump_), 1);
+    for (const auto* tool : {"processes", "summary", "memory"}) {
+        EXPECT_THAT(text_of(call(tool, R"("dump":"sample.beamdump")")), HasSubstr("\"answer\""));
+        EXPECT_EQ(open_descriptors(dump_), 1);
+    }
+    // A question about what is not there costs no other look at the file.
+    EXPECT_THAT(text_of(call("process", R"("dump":"sample.beamdump","process":"nobody")")),
+                HasSubstr("nobody"));
+    EXPECT_EQ(open_descriptors(dump_), 1);
+    // The syntax of one question is not that of the next.
+    EXPECT_THAT(text_of(call("process", R"("dump":"sample.beamdump","process":"alpha",)"
+                                        R"("syntax":"elixir")")),
+                HasSubstr("alpha"));
+    EXPECT_THAT(text_of(call("processes", R"("dump":"sample.beamdump")")), HasSubstr("alpha"));
+    std::filesystem::copy_file(program_.path("later.beamdump"), dump_,
+                               std::filesystem::copy_options::overwrite_existing);
+    const auto later = call("processes", R"("dump":"sample.beamdump")");
+    EXPECT_EQ(open_descriptors(dump_), 1);
+    begin({.dumps = {dump_}, .folders = {}, .open = {}});
+    EXPECT_EQ(call("processes", R"("dump":"sample.beamdump")"), later);
+}
+
+TEST_F(McpSession, ADumpOfAStoppedQuestionIsOpenedAnew) {
+    begin({.dumps = {dump_}, .folders = {}, .open = {}}, std::chrono::seconds(0));
+    session_->receive(fmt::format(R"({{"jsonrpc":"2.0","id":7,"method":"tools/call","params":)"
+                                  R"({{"name":"sql","arguments":{{{}}},{}}}}})",
+                                  kEndless, kMeta));
+    while (session_->busy()) {
+        session_->check_time();
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    EXPECT_EQ(open_descriptors(dump_), 0);
+    taken_ = output_->text().size();
+    EXPECT_THAT(text_of(call("processes", R"("dump":"sample.beamdump")")), HasSubstr("alpha"));
+    EXPECT_EQ(open_descriptors(dump_), 1);
+}
+
 TEST_F(McpSession, FilesAreWrittenOnlyIfThatIsAllowed) {
     const auto folder = std::filesystem::canonical(dump_).parent_path().string();
     EXPECT_THAT(call("export", ""), HasSubstr("there is no tool"));
@@ -259,11 +324,6 @@ TEST_F(McpSession, ResourcesAreServed) {
                     R"({"uri":"beamdump://summary/none"}})"),
                 HasSubstr("-32002"));
 }
-
-/// A statement without an end.
-constexpr std::string_view kEndless =
-    R"("dumps":["sample.beamdump"],"statement":"WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL )"
-    R"(SELECT x + 1 FROM n) SELECT count(*) FROM n")";
 
 TEST_F(McpSession, ACallIsCancelled) {
     const auto line = [](int id) {

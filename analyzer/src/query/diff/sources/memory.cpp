@@ -165,9 +165,9 @@ Result<void> read_binaries(DiffContext& context, std::size_t number, ThingTable&
         }));
     } else {
         RETURN_IF_ERROR(visit_binaries(*dump.dump, context.options.limits,
-                                       [&add](const records::Binary& binary) -> Result<void> {
+                                       [&add](const records::Binary& binary) -> Result<bool> {
                                            add(binary.size_bytes());
-                                           return {};
+                                           return true;
                                        }));
     }
     table.begin(number);
