@@ -26,7 +26,9 @@ from support.canonical import Unreadable, canonical  # noqa: E402
 import plain_reader  # noqa: E402
 from plain_reader import ABSENT  # noqa: E402
 
-WHOLE = ("--limit", "0", "--term-bytes", "0", "--sensitive")
+# Terms that are compared with the reader's are asked for in its syntax; the rest is in the node's.
+SYNTAX = ("--syntax", "erlang")
+WHOLE = ("--limit", "0", "--term-bytes", "0", "--sensitive", *SYNTAX)
 STATES = {"Waiting": "waiting", "Running": "running", "Scheduled": "runnable",
           "Suspended": "suspended", "Exiting": "exiting", "Garbing": "garbage_collecting",
           "Non Existing": "free"}
@@ -166,7 +168,7 @@ class Comparison:
         self.facts(pid, process, self.same(converted, "process", pid, "--limit", "0",
                                            "--sensitive"))
         self.same(converted, "heap", pid, "--terms", "--sensitive", "--limit", "0")
-        stack = self.same(converted, "backtrace", pid, "--sensitive")
+        stack = self.same(converted, "backtrace", pid, "--sensitive", *SYNTAX)
         answer = self.same(converted, "messages", pid, *WHOLE)
         dictionary = self.same(converted, "dictionary", pid, *WHOLE)
         if "proc_stack" not in process.sections:

@@ -3,6 +3,7 @@
 #include "query/facts/dump_facts.h"
 #include "query/facts/time_span.h"
 #include "query/process/process_names.h"
+#include "query/term/node_syntax.h"
 
 #include <libdump/base/return_if_error.h>
 #include <libdump/format/process_row.h>
@@ -211,6 +212,10 @@ Summary recorded_summary(Dump& dump, const std::string& file) {
 
 Result<Summary> summarize(Dump& dump, const std::string& file, const FindingsOptions& options) {
     Summary summary = recorded_summary(dump, file);
+    if (!dump.term_style()) {
+        // Of messages that findings show, as the command messages prints them.
+        dump.set_term_style({.syntax = syntax_of_node(dump).value_or(TermSyntax::kErlang)});
+    }
     NodeFacts facts(dump, file, options);
     // What cannot be read of it is said by the findings that need it.
     if (const auto node = facts.memory()) {

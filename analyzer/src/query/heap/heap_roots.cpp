@@ -37,21 +37,27 @@ Result<void> visit_stack(Dump& dump, OpenedProcess& process, const VisitRoot& vi
                          RootWords which, RootVisits& visits) {
     ASSIGN_OR_RETURN(const auto state, behaviour_state(dump, process));
     FrameCursor frames(process.context(), process.scheme, process.stack());
+    std::string innermost;
     while (const auto frame = frames.next()) {
         visits.malformed += frame->cut_short ? 1 : 0;
+        if (state && frame->index == 0) {
+            innermost = frame_name(dump, *frame);
+        }
         HeapRoot root;
         root.kind = RootKind::kStack;
         root.frame = frame->index;
+        std::string name;
         for (const FrameRegister& y : frame->registers) {
             if (y.is_catch || !is_wanted(process, y.word, which)) {
                 continue;
             }
-            if (root.name.empty()) {
-                root.name = frame_name(dump, *frame);
-            }
             root.index = y.index;
             root.word = y.word;
-            root.is_state = state && frame->index == 0 && y.index == state->y;
+            root.is_state = state && frame->index == state->frame && y.index == state->y;
+            if (name.empty() && !root.is_state) {
+                name = frame_name(dump, *frame);
+            }
+            root.name = root.is_state ? innermost : name;
             RETURN_IF_ERROR(visit(root));
         }
     }

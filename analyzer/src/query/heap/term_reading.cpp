@@ -119,8 +119,8 @@ Result<NamedRoot> find_root(Dump& dump, OpenedProcess& process, PathFinder& find
         if (!state) {
             return fail(ErrorCode::kNotFound,
                         fmt::format("the state of {} is unknown: its top frame is not that of a "
-                                    "gen_server which waits for a message, as OTP 25 to 29 "
-                                    "compile it; heap names its roots",
+                                    "gen_server which waits for a message, as R16 to OTP "
+                                    "29 compile it; heap names its roots",
                                     process.line.pid));
         }
         cut_root(path, kStateRoot.size(), true);

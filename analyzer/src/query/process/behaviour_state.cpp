@@ -14,53 +14,70 @@ namespace beamdump::query {
 namespace {
 
 /// The innermost frame of a process, and where gen_server keeps the state in it while it waits for
-/// a message (gen_server.erl as Debian compiles it: loop/7 of OTP 25.2.3 and 27.3.4, loop/5 and
-/// loop_hibernate/4 of 29.1.1).
+/// a message. Its last registers are the same in each way that the compilers of the releases have
+/// of it: a register that is not used before them, or one more where the process is to hibernate
+/// after a time, moves them (gen_server.erl; loop/6 of R16 to OTP 19, loop/7 of 20 to 27, loop/5
+/// and loop_hibernate/4 of 28 and 29).
 class LoopFrame {
   public:
-    LoopFrame(Dump& dump, OpenedProcess& process, const StackFrame& frame)
+    LoopFrame(Dump& dump, OpenedProcess& process, const StackFrame& frame,
+              const std::vector<FrameRegister>& registers)
         : dump_(dump),
           context_(process.context()),
           scheme_(process.scheme),
           view_(context_, scheme_),
-          frame_(frame) {}
+          frame_(frame),
+          registers_(registers) {}
 
     /// The y register with the state, if the other registers are what they must be.
     [[nodiscard]] std::optional<std::size_t> state_register() {
-        if (!frame_.location || !frame_.location->function || frame_.cut_short) {
+        if (!frame_.location || !frame_.location->function) {
             return std::nullopt;
         }
-        constexpr std::size_t kInLoop = 3;
-        constexpr std::size_t kHibernating = 2;
         const std::string function = function_text(dump_, *frame_.location->function);
-        const auto registers = frame_.registers.size();
-        if (function == "gen_server:loop/7") {
-            // Debug, HibernateAfterTimeout, Mod or a cache of its callbacks, State, Name, Parent.
-            return registers == 6 && is_timeout(1) &&
-                           (is_atom(2) || has_tag(2, "callback_cache")) &&
-                           (kind(5) == WordKind::kPid || is_atom(5) || kind(5) == WordKind::kBoxed)
-                       ? std::optional(kInLoop)
+        const auto count = registers_.size();
+        if (function == "gen_server:loop/7" || function == "gen_server:loop/6") {
+            // Debug, a timeout, Mod or a cache of its callbacks, State, Name, Parent.
+            constexpr std::size_t kMost = 7;
+            constexpr std::size_t kLeast = 6;
+            constexpr std::size_t kAfterState = 3;
+            if (count < kLeast || count > kMost) {
+                return std::nullopt;
+            }
+            const auto state = count - kAfterState;
+            return is_timeout(state - 2) &&
+                           (is_atom(state - 1) || has_tag(state - 1, "callback_cache")) &&
+                           is_name(state + 1) && is_name(state + 2)
+                       ? std::optional(state)
                        : std::nullopt;
         }
-        if (function == "gen_server:loop/5") {
-            // HibernateAfterTimeout, two empty lists, State, ServerData.
-            return registers == 5 && is_timeout(0) && has_tag(4, "server_data")
-                       ? std::optional(kInLoop)
-                       : std::nullopt;
+        // A timeout among what is before State and ServerData; one that hibernates has a timer:
+        // erlang:hibernate/0 keeps the stack.
+        constexpr std::size_t kMost = 6;
+        constexpr std::size_t kLeast = 4;
+        const bool loops = function == "gen_server:loop/5";
+        if ((!loops && function != "gen_server:loop_hibernate/4") || count < kLeast ||
+            count > kMost || !has_tag(count - 1, "server_data")) {
+            return std::nullopt;
         }
-        // Debug, Timer, State, ServerData: erlang:hibernate/0 keeps the stack.
-        return function == "gen_server:loop_hibernate/4" && registers == 4 &&
-                       has_tag(3, "server_data")
-                   ? std::optional(kHibernating)
-                   : std::nullopt;
+        const auto state = count - 2;
+        bool timeout = !loops;
+        for (std::size_t y = 0; y < state; ++y) {
+            timeout = timeout || is_timeout(y);
+        }
+        return timeout ? std::optional(state) : std::nullopt;
     }
 
   private:
-    [[nodiscard]] std::uint64_t word(std::size_t y) const { return frame_.registers.at(y).word; }
+    [[nodiscard]] std::uint64_t word(std::size_t y) const { return registers_.at(y).word; }
     [[nodiscard]] WordKind kind(std::size_t y) const { return word_kind(scheme_, word(y)); }
     [[nodiscard]] bool is_atom(std::size_t y) const { return kind(y) == WordKind::kAtom; }
     [[nodiscard]] bool is_timeout(std::size_t y) {
         return kind(y) == WordKind::kSmall || names(word(y), "infinity");
+    }
+    /// A registered name, a pid, or a name of another registry.
+    [[nodiscard]] bool is_name(std::size_t y) const {
+        return kind(y) == WordKind::kPid || is_atom(y) || kind(y) == WordKind::kBoxed;
     }
     bool names(std::uint64_t word, std::string_view name) {
         const auto atom = view_.atom(word);
@@ -76,6 +93,7 @@ class LoopFrame {
     const TagScheme& scheme_;
     TermView view_;
     const StackFrame& frame_;
+    const std::vector<FrameRegister>& registers_;
 };
 
 }  // namespace
@@ -83,11 +101,24 @@ class LoopFrame {
 Result<std::optional<BehaviourState>> behaviour_state(Dump& dump, OpenedProcess& process) {
     FrameCursor frames(process.context(), process.scheme, process.stack());
     const auto frame = frames.next();
-    if (!frame) {
+    if (!frame || frame->cut_short) {
         return std::nullopt;
     }
-    const auto y = LoopFrame(dump, process, *frame).state_register();
-    return y ? std::optional(BehaviourState{frame->registers.at(*y).word, *y}) : std::nullopt;
+    auto registers = frame->registers;
+    if (registers.empty()) {
+        // Up to OTP 23 a function's return address is above its registers on the stack, so that
+        // these stand below that of its caller (beam_emu.c, CP; from OTP 24 on they are below its
+        // own).
+        const auto caller = frames.next();
+        if (!caller || caller->cut_short) {
+            return std::nullopt;
+        }
+        registers = caller->registers;
+    }
+    const auto y = LoopFrame(dump, process, *frame, registers).state_register();
+    return y ? std::optional(
+                   BehaviourState{registers.at(*y).word, *y, frame->registers.empty() ? 1U : 0U})
+             : std::nullopt;
 }
 
 }  // namespace beamdump::query

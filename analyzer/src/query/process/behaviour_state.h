@@ -11,11 +11,13 @@ namespace beamdump::query {
 
 /// The state of a process of OTP's gen_server that waits in its loop (from OTP 28 on also of one
 /// that hibernates), and where it is: what sys:get_state/1 returns. nullopt for other processes,
-/// and for releases whose loop keeps its registers in another order than those of
-/// OTP 25.2.3, 27.3.4 and 29.1.1.
+/// and where the registers are not as those of R16 to OTP 29.1.1.
 struct BehaviourState {
     std::uint64_t word = 0;
-    std::uint64_t y = 0;  ///< the y register of frame 0 that holds it
+    std::uint64_t y = 0;  ///< the y register that holds it
+    /// The frame of that register: 0, or 1 up to OTP 23, whose crash dumps print a function's
+    /// registers below the return address of its caller.
+    std::uint64_t frame = 0;
 };
 Result<std::optional<BehaviourState>> behaviour_state(Dump& dump, OpenedProcess& process);
 

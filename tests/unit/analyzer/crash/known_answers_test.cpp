@@ -168,13 +168,17 @@ TEST_F(Slogans, TheRuntimesSlogansAreExplained) {
     EXPECT_THAT(summary("Kernel pid terminated (application_controller) "
                         "({application_start_failure,shop,{bad_return,{{shop_app,start,[normal,"
                         "[]]},{'EXIT',{undef,[]}}}}})"),
-                HasSubstr("The node ended as the application shop did not start;"));
+                HasSubstr("The node ended as the application shop did not start: {undef,[]}.\n"));
     EXPECT_THAT(summary("Kernel pid terminated (application_controller) "
                         "({application_terminated,shop,shutdown})"),
                 HasSubstr("the application shop, started as permanent, had terminated"));
     EXPECT_THAT(summary("init terminating in do_boot ({undef,[{shop,start,[],[]}]})"),
-                HasSubstr("The node ended while it started"));
+                HasSubstr("The node ended while it started: shop:start/0 does not exist, or its "
+                          "module could not be loaded (undef).\n"));
     EXPECT_THAT(summary("Received SIGUSR1"), HasSubstr("was asked to end"));
+    EXPECT_THAT(summary("Crash dump requested by user"),
+                HasSubstr("The node was asked to end and to write this dump (A in the menu of its "
+                          "shell's Ctrl-C); it did not fail by itself.\n"));
     EXPECT_THAT(summary("halted by an operator"), Not(HasSubstr("The node ended")));
 }
 
@@ -185,6 +189,199 @@ TEST_F(Slogans, SlogansOfTheStartAreExplainedWithEitherFirstLetter) {
           "Init terminating in do_boot ()", "init terminating in do_boot ()"}) {
         EXPECT_THAT(summary(slogan), HasSubstr("The node ended while it started")) << slogan;
     }
+}
+
+/// Slogans of public crash dumps, R12 to OTP 28, in a short form.
+TEST_F(Slogans, ReasonsOfAFailedStartAreTold) {
+    const std::string controller = "Kernel pid terminated (application_controller) (";
+    const std::string boot = "init terminating in do_boot (";
+    const std::string started = "The node ended while it started: ";
+    const std::string application = "The node ended as the application ";
+    const std::pair<std::string, std::string> cases[] = {
+        {boot + "{undef,[{encode,run,[[_],1],[]},{list,main,0,[{file,\"list.erl\"},{line,7}]},"
+                "{erl_eval,do_apply,7,[{_},{_}]}]})",
+         started + "encode:run/2, called by list:main/0 (list.erl, line 7), does not exist, or its "
+                   "module could not be loaded (undef).\n"},
+        // The node cuts off what is longer than 200 bytes.
+        {boot + "{function_clause,[{lists,reverse,[eof],[{_},{_}]},{string,tok",
+         started + "function_clause in lists:reverse/1.\n"},
+        {boot + "{{badmatch,{error,{1,erl_parse,[_]}}},[{init,start_it,1,[]}]})",
+         started + "{badmatch,{error,{1,erl_parse,[_]}}} in init:start_it/1.\n"},
+        {"Runtime terminating during boot ({undef,[{init,start_it,1,[]},{init,start_em,1,[]}]})",
+         started +
+             "a module that the command line names (-s, -run) could not be loaded (undef).\n"},
+        {boot + "Release hive uses non existing application hive)",
+         started + "Release hive uses non existing application hive.\n"},
+        {"could not start kernel pid (application_controller) (error in config file \"./a.config\" "
+         "(7): syntax error before: '.')",
+         started + "error in config file \"./a.config\" (7): syntax error before: '.'.\n"},
+        {"Could not start kernel pid (application_controller) "
+         R"(("{bad_environment_value,\"/\"}"))",
+         started + "{bad_environment_value,\"/\"}.\n"},
+        {controller + "{application_start_failure,kernel,{{shutdown,{failed_to_start_child,net_sup,"
+                      "{shutdown,{failed_to_start_child,net_kernel,{'EXIT',nodistribution}}}}},{k",
+         application + "kernel did not start: net_kernel, a child of net_sup, did not start: the "
+                       "node's distribution (nodistribution), as where its name is in use or not "
+                       "valid, or epmd does not answer.\n"},
+        {controller +
+             R"("{application_start_failure,prelaunch,{{shutdown,{failed_to_start_child,)"
+             R"(listener,{port_used,25672,\"rabbit\"}}},{prelaunch_app,start,[normal,[]]}}}"))",
+         application + "prelaunch did not start: its child listener did not start: "
+                       "{port_used,25672,\"rabbit\"}.\n"},
+        {controller + "{application_start_failure,kernel,{{shutdown,{failed_to_start_child,user,"
+                      "{'EXIT',{undef,[{user_sup,start,[],[]},{supervisor,do_start_child,2,[{fi",
+         application + "kernel did not start: its child user did not start: user_sup:start/0, "
+                       "called by supervisor:do_start_child/2, does not exist, or its module could "
+                       "not be loaded (undef).\n"},
+        {controller +
+             "\"{application_start_failure,rabbit,{no_directory,{rabbit,start,[normal,[]]}}}"
+             "\")",
+         application + "rabbit did not start: no_directory.\n"},
+        {controller + "{application_start_failure,kernel,{shutdown,{kernel,start,[normal,[]]}}})",
+         application + "kernel did not start; the slogan does not say why."},
+        {controller + "{application_start_failure,shop,{bad_return,{{shop,start,[normal,[]]},"
+                      "{'EXIT',{badarg,[{io,put_chars,[standard_error,[<<1,2>>]],[]}]}}}}})",
+         application + "shop did not start: badarg in io:put_chars/2.\n"},
+    };
+    for (const auto& [slogan, told] : cases) {
+        EXPECT_THAT(summary(slogan), HasSubstr(told)) << slogan;
+    }
+    for (const std::string reason : {"", "terminating"}) {
+        const auto said = summary(boot + reason + ")");
+        EXPECT_THAT(said, HasSubstr("The slogan does not say why; what the node printed may. The "
+                                    "first message that logger has not read: {error,down}.\n"));
+        EXPECT_THAT(said, HasSubstr("beamdump-analyze messages text.beamdump logger\n"));
+    }
+}
+
+TEST_F(Slogans, AHiddenSloganIsNotLookedAt) {
+    put_text(with_slogan("boom"));
+    ASSERT_EQ(program_.run({"redact", "text.beamdump", "-o", "made.beamdump"}).status, 0);
+    EXPECT_THAT(program_.run({"summary", "made.beamdump"}).out,
+                HasSubstr("slogan: the crash dump has no slogan, or its redaction hides it\n"));
+}
+
+TEST_F(Slogans, ASloganThatIsCutOffAnywhereIsTold) {
+    const std::string slogan =
+        R"(Kernel pid terminated (application_controller) ("{application_start_failure,shop,)"
+        R"({{shutdown,{failed_to_start_child,'a,\'b',{bad_return,{{m,start,[]},{'EXIT',{undef,)"
+        R"([{m,f,[\"x{\"],[{file,\"m.erl\"},{line,1}]},{n,g,2,[]}]}}}}}},{shop,start,[normal,[]]}}}"))";
+    for (std::size_t length = 0; length <= slogan.size(); ++length) {
+        const Ran ran = [&] {
+            put_text(with_slogan(slogan.substr(0, length)));
+            return program_.run({"summary", "text.beamdump"});
+        }();
+        EXPECT_EQ(ran.status, 0) << length << ran.err;
+    }
+}
+
+/// A dump whose slogan does not say why, and one process with its stack and heap.
+std::string with_stack(const std::string& slogan, const std::string& name, const std::string& stack,
+                       const std::string& heap) {
+    return "=erl_crash_dump:0.5\nSat Nov 28 00:00:00 2026\nSlogan: " + slogan +
+           "\nSystem version: Erlang/OTP 25 [erts-13.1.5] [source] [64-bit] [smp:2:2]\nAtoms: 9\n"
+           "=proc:<0.9.0>\nState: Waiting\nName: " +
+           name +
+           "\nMessage queue length: 0\nProgram counter: 0x00007f2000001000 (a:loop/1 + 8)\n"
+           "arity = 0\n=proc_stack:<0.9.0>\n" +
+           stack + "=proc_heap:<0.9.0>\n" + heap + "=end\n";
+}
+
+constexpr std::string_view kWithoutReason =
+    "Kernel pid terminated (application_controller) "
+    "({application_start_failure,kernel,{shutdown,{kernel,start,[normal,[]]}}})";
+
+/// Where gen_server keeps the state, in public crash dumps of R16 to OTP 28.
+TEST_F(Texts, TheStateOfAGenServerIsFoundInEachRelease) {
+    const std::string end = "0x00000100:SReturn addr 0x1250 (<terminate process normally>)\n";
+    const std::string heap =
+        "10:t2:A5:state,I7\n"
+        "30:tB:AB:server_data,N,N,N,N,N,N,N,N,N,N\n";
+    const auto state = [&](const std::string& function, const std::string& stack) {
+        auto text = with_stack("boom", "cart", stack, heap);
+        const std::string place = "a:loop/1";
+        text.replace(text.find(place), place.size(), function);
+        put_text(text);
+        return program_.run({"term", "text.beamdump", "cart", "state", "--term-bytes", "100"});
+    };
+    const std::string before = "y0:N\ny1:A8:infinity\n";
+    const std::string after = "A4:cart\ny5:P<0.2.0>\n";
+    const std::pair<std::string, std::string> cases[] = {
+        {"gen_server:loop/6", end + before + "y2:A4:cart\ny3:H10\ny4:" + after},
+        {"gen_server:loop/7", before + "y2:A4:cart\ny3:H10\ny4:" + after + end},
+        {"gen_server:loop/7",
+         before + "y2:I100\ny3:A4:cart\ny4:H10\ny5:P<0.3.0>\ny6:P<0.2.0>\n" + end},
+        {"gen_server:loop/5", before + "y2:N\ny3:N\ny4:H10\ny5:H30\n" + end},
+        {"gen_server:loop/5", "y0:N\ny1:N\ny2:I100\ny3:H10\ny4:H30\n" + end}};
+    for (const auto& [function, stack] : cases) {
+        const Ran ran = state(function, stack);
+        EXPECT_EQ(ran.status, 0) << stack << ran.err;
+        EXPECT_THAT(ran.out, HasSubstr("{state,7}")) << stack;
+    }
+    const Ran heap_of_old = program_.run({"heap", "text.beamdump", "cart"});
+    EXPECT_THAT(heap_of_old.out, HasSubstr("state, gen_server:loop/5"));
+    for (const auto& stack : {before + "y2:I1\ny3:H10\ny4:" + after + end, "y0:N\ny1:H10\n" + end,
+                              "y0:N\ny1:N\ny2:A4:cart\ny3:H10\ny4:" + after + end}) {
+        const Ran ran = state("gen_server:loop/7", stack);
+        EXPECT_EQ(ran.status, 1) << stack << ran.out;
+        EXPECT_THAT(ran.err, HasSubstr("the state of <0.9.0> is unknown"));
+    }
+}
+
+TEST_F(Texts, TheFirstEventThatErrorLoggerKeptIsTold) {
+    const auto text = with_stack(std::string(kWithoutReason), "error_logger", "y0:N\ny1:H10\n",
+                                 "10:lH30|N\n"
+                                 "30:t5:A7:handler,AC:error_logger,A5:false,H70,A5:false\n"
+                                 "70:t3:I2,I0,H90\n"
+                                 "90:lHB0|HD0\n"
+                                 "B0:t2:I2,A6:exited\n"
+                                 "D0:lHF0|N\n"
+                                 "F0:t2:I1,H110\n"
+                                 "110:t2:A8:info_msg,AE:duplicate_name\n");
+    for (const auto& ran : ask(text, {"summary"})) {
+        EXPECT_THAT(ran.out,
+                    HasSubstr("the application kernel did not start; the slogan does not say why. "
+                              "The first event of the log, which error_logger kept: "
+                              "{info_msg,duplicate_name}.\n"));
+        EXPECT_THAT(ran.out, HasSubstr("beamdump-analyze backtrace"));
+    }
+}
+
+TEST_F(Texts, TheFirstEventThatTheSimpleHandlerKeptIsTold) {
+    const auto text = with_stack(std::string(kWithoutReason), "logger_simple_h", "y0:H10\n",
+                                 "10:Mf2:H40:H60,I0\n"
+                                 "40:t2:A6:buffer,A7:dropped\n"
+                                 "60:lI7|H80\n"
+                                 "80:lHA0|N\n"
+                                 "A0:Mf2:HD0:A5:error,HF0\n"
+                                 "D0:t2:A5:level,A3:msg\n"
+                                 "F0:t2:A6:string,AE:duplicate_name\n");
+    for (const auto& ran : ask(text, {"summary"})) {
+        EXPECT_THAT(ran.out, HasSubstr("The first event of the log, which logger_simple_h kept: "
+                                       "{string,duplicate_name}.\n"));
+    }
+}
+
+TEST_F(Texts, TheReasonIsReadFromTheStackOfTheController) {
+    const auto text = with_stack("Runtime terminating during boot (terminating)",
+                                 "application_controller", "y0:N\ny1:H10\n",
+                                 "10:t3:A19:application_start_failure,A4:shop,H30\n"
+                                 "30:t2:H50,H70\n"
+                                 "50:t2:A8:shutdown,H90\n"
+                                 "70:t3:A4:shop,A5:start,N\n"
+                                 "90:t3:A15:failed_to_start_child,A4:cart,A9:port_used\n");
+    for (const auto& ran : ask(text, {"summary"})) {
+        EXPECT_THAT(ran.out, HasSubstr("The node ended while it started: the application shop did "
+                                       "not start: its child cart did not start: port_used.\n"));
+        EXPECT_THAT(ran.out, HasSubstr(" application_controller\n"));
+    }
+}
+
+TEST_F(Texts, MessagesOfFindingsAreInElixirsSyntaxWhereTheNodeRunsElixir) {
+    auto text = with_slogan("boom");
+    EXPECT_THAT(summary_of(text), HasSubstr("the first: {error,down}.\n"));
+    text.replace(text.rfind("=end"), std::string::npos, "=mod:elixir\nCurrent size: 1\n=end\n");
+    EXPECT_THAT(summary_of(text), HasSubstr("the first: {:error, :down}.\n"));
 }
 
 TEST_F(Slogans, UnreadMessagesOfTheLoggerAreShown) {
@@ -257,6 +454,21 @@ TEST_F(KnownAnswers, TablesOfOldReleasesAreUnnamedWithANumber) {
     for (const auto& ran : ask(with_old_tables(100'000'000), {"summary"})) {
         EXPECT_THAT(ran.out, HasSubstr("is the ETS table code (1), with 1 row."));
     }
+}
+
+TEST_F(Texts, BinariesThatTheTextLacksAreAFinding) {
+    const auto text = [](std::uint64_t binary) {
+        return fmt::format(
+            "=erl_crash_dump:0.5\nSat Nov 28 00:00:00 2026\nSlogan: boom\nSystem version: "
+            "Erlang/OTP 25 [erts-13.1.5] [64-bit]\nAtoms: 9\n=memory\ntotal: 134217728\n"
+            "binary: {}\n=proc:<0.9.0>\nState: Waiting\n=end\n",
+            binary);
+    };
+    EXPECT_THAT(summary_of(text(100663296)),
+                HasSubstr("75% of the node's memory (96.0 MiB of 128.0 MiB) is binaries, as the "
+                          "node counted it. The crash dump has those that live terms of processes "
+                          "refer to"));
+    EXPECT_THAT(summary_of(text(60000000)), Not(HasSubstr("is binaries")));
 }
 
 TEST_F(KnownAnswers, APortOfNobodyIsConnectedToNothing) {

@@ -217,6 +217,31 @@ TEST_F(Binaries, ManyAreNamed) {
                             "reference-counted binaries."));
 }
 
+/// As of a capture without heaps.
+TEST_F(Binaries, ThoseThatTheDumpLacksAreNamedAsTheNodeCountsThem) {
+    const auto with_category = [this](std::uint64_t bytes) {
+        SampleDump dump;
+        dump.add(alpha_process());
+        records::SystemMemory system;
+        for (const auto& [name, size] :
+             {std::pair("total", 100 * kMebi), std::pair("binary", bytes)}) {
+            auto& category = *system.add_category();
+            category.set_name(name);
+            category.set_bytes(size);
+        }
+        dump.builder().trailer().set_system_memory_offset(
+            dump.builder().append(format::RecordKind::kSystemMemory, system));
+        dump.builder().trailer().mutable_totals()->set_binaries(0);
+        dump.builder().trailer().mutable_totals()->set_binary_bytes(0);
+        return found(look(dump), "binary_memory");
+    };
+    EXPECT_THAT(with_category(61 * kMebi),
+                ElementsAre("61% of the node's memory (61.0 MiB of 100.0 MiB) is binaries, as the "
+                            "node counted it. Most are not in this dump; a capture with heaps "
+                            "tells who keeps them."));
+    EXPECT_THAT(with_category(49 * kMebi), IsEmpty());
+}
+
 TEST_F(Binaries, AFewAreNoFinding) {
     EXPECT_THAT(with_binaries(49 * kMebi, 100 * kMebi).found, IsEmpty());
     EXPECT_THAT(with_binaries(31 * kMebi, 40 * kMebi).found, IsEmpty());

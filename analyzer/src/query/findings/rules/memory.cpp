@@ -105,18 +105,51 @@ Result<std::optional<Holder>> holder_of_most(NodeFacts& facts, std::uint64_t all
                                                                    : std::nullopt;
 }
 
+/// erlang:memory(binary) counts all binaries. A crash dump has those that live terms of processes
+/// refer to (erl_process_dump.c, OTP 25 to 29), a capture without heaps has none.
+Result<std::optional<Finding>> binaries_not_in_dump(NodeFacts& facts, std::uint64_t node_bytes) {
+    const auto& totals = facts.dump().trailer().totals();
+    ASSIGN_OR_RETURN(const auto* memory, facts.memory());
+    const auto category = std::ranges::find(memory->categories, "binary",
+                                            &std::pair<std::string, std::uint64_t>::first);
+    const std::uint64_t bytes = category == memory->categories.end() ? 0 : category->second;
+    const auto share = percent_of(bytes, node_bytes);
+    if (bytes < kLargeBytes || share < kMostOfTheNode) {
+        return std::nullopt;
+    }
+    Finding finding;
+    finding.sentence = fmt::format(
+        "{}% of the node's memory ({} of {}) is binaries, as the node counted it. {}", share,
+        bytes_text(bytes), bytes_text(node_bytes),
+        is_of_crash_dump(facts.dump())
+            ? fmt::format("The crash dump has those that live terms of processes refer to{}; terms "
+                          "that wait for a garbage collection, rows of tables, ports and native "
+                          "code keep the others.",
+                          totals.has_binary_bytes()
+                              ? fmt::format(", {}", bytes_text(totals.binary_bytes()))
+                              : std::string())
+            : std::string("Most are not in this dump; a capture with heaps tells who keeps them."));
+    finding.command = facts.command("memory");
+    finding.figures = {
+        {"memory_bytes", bytes}, {"all_memory_bytes", node_bytes}, {"share_percent", share}};
+    return finding;
+}
+
 }  // namespace
 
 Result<RuleAnswer> binary_memory_rule(NodeFacts& facts) {
     const auto& totals = facts.dump().trailer().totals();
-    if (!totals.has_binary_bytes() || !totals.has_binaries()) {
-        return fail(ErrorCode::kNotFound, "the dump does not tell the size of all binaries");
-    }
     ASSIGN_OR_RETURN(const auto node_bytes, facts.node_bytes());
     RuleAnswer answer;
     const auto bytes = totals.binary_bytes();
     const auto share = percent_of(bytes, node_bytes);
     if (bytes < kLargeBytes || share < kMostOfTheNode) {
+        ASSIGN_OR_RETURN(auto missing, binaries_not_in_dump(facts, node_bytes));
+        if (missing) {
+            answer.findings.push_back(std::move(*missing));
+        } else if (!totals.has_binary_bytes() || !totals.has_binaries()) {
+            return fail(ErrorCode::kNotFound, "the dump does not tell the size of all binaries");
+        }
         return answer;
     }
     ASSIGN_OR_RETURN(const auto holder, holder_of_most(facts, bytes));
@@ -128,7 +161,9 @@ Result<RuleAnswer> binary_memory_rule(NodeFacts& facts) {
         holder ? fmt::format(", of which {} keeps about {}", process_with_name(holder->line),
                              bytes_text(holder->bytes))
                : std::string());
-    finding.command = holder ? facts.command("binaries", {"--leaks"}) : facts.command("binaries");
+    // Where no process keeps most of them, it is a table, or many processes.
+    finding.command = is_of_crash_dump(facts.dump()) ? facts.command("binaries")
+                                                     : facts.command("binaries", {"--leaks"});
     finding.figures = {{"memory_bytes", bytes},
                        {"all_memory_bytes", node_bytes},
                        {"share_percent", share},

@@ -2,6 +2,8 @@
 #include "query/activity/schedulers.h"
 #include "query/findings/finding.h"
 #include "query/findings/node_facts.h"
+#include "query/findings/start_failure.h"
+#include "query/findings/unread_log.h"
 #include "query/process/opened_process.h"
 #include "query/tables/modules.h"
 
@@ -99,55 +101,109 @@ Result<std::optional<Finding>> full_table(NodeFacts& facts, std::string_view slo
     return finding;
 }
 
+/// What the dump has beside the slogan of a failed start.
+struct StartLog {
+    std::string kept;    ///< " The first event of the log, which error_logger kept: ..."
+    std::string unread;  ///< " The first message that logger has not read: ..."
+    std::string command;
+};
+
+Result<StartLog> start_log(NodeFacts& facts) {
+    StartLog log{.kept = {}, .unread = {}, .command = facts.command("processes")};
+    ASSIGN_OR_RETURN(const auto unread, unread_logs(facts));
+    if (!unread.empty()) {
+        log.command = facts.command("messages", {unread.front().name});
+        if (!unread.front().first.empty()) {
+            log.unread = fmt::format(" The first message that {} has not read: {}.",
+                                     unread.front().name, unread.front().first);
+        }
+    }
+    if (facts.options().terms) {
+        ASSIGN_OR_RETURN(const auto kept, first_kept_event(facts.dump()));
+        if (kept) {
+            log.kept = fmt::format(" The first event of the log, which {} kept: {}.", kept->process,
+                                   kept->text);
+            log.command = facts.command("backtrace", {kept->process});
+        }
+    }
+    return log;
+}
+
 /// `Kernel pid terminated (application_controller) ({application_start_failure,shop,...` (init.erl,
 /// terminate(); OTP 25 to 29; before R16 the reason is a tuple, too).
-std::optional<Finding> kernel_ended(NodeFacts& facts, std::string_view slogan) {
+Result<std::optional<Finding>> kernel_ended(NodeFacts& facts, std::string_view slogan) {
     const auto name = between(slogan, "Kernel pid terminated (", ")");
     if (!name) {
         return std::nullopt;
     }
     Finding finding;
     finding.figures = {{"process", std::string(*name)}};
-    finding.command = facts.command("processes");
-    const auto reason = [&](std::string_view key) { return between(slogan, key, ","); };
-    if (const auto failed = reason("{application_start_failure,")) {
+    const auto reason = reason_of_slogan(slogan);
+    ASSIGN_OR_RETURN(const auto log, start_log(facts));
+    finding.command = log.command;
+    if (const auto failure = start_failure_of(reason)) {
         finding.sentence = fmt::format(
-            "The node ended as the application {} did not start; the slogan has its reason.",
-            *failed);
-        finding.figures.push_back({"application", std::string(*failed)});
-    } else if (const auto ended = reason("{application_terminated,")) {
+            "The node ended as the application {} did not start{}.{}", failure->application,
+            failure->words ? ": " + *failure->words : "; the slogan does not say why",
+            failure->words || !log.kept.empty() ? log.kept : log.unread);
+        finding.figures.push_back({"application", failure->application});
+    } else if (const auto ended = between(reason, "{application_terminated,", ",")) {
         finding.sentence = fmt::format(
             "The node ended as the application {}, started as permanent, had terminated: its top "
-            "supervisor gave up.",
-            *ended);
+            "supervisor gave up.{}",
+            *ended, log.kept);
         finding.figures.push_back({"application", std::string(*ended)});
     } else {
         finding.sentence = fmt::format(
-            "The node ended with {}, a process of the kernel that it cannot do without.", *name);
+            "The node ended with {}, a process of the kernel that it cannot do without.{}", *name,
+            log.kept);
     }
     return finding;
 }
 
-std::optional<Finding> other_reason(NodeFacts& facts, std::string_view slogan) {
-    Finding finding;
-    finding.command = facts.command("sections");
-    // The first letter is a capital or not, by release.
+/// What the boot script or the command line asks for failed. Both are done by init, whose slogans
+/// begin with a capital or not, by release.
+Result<std::optional<Finding>> start_failed(NodeFacts& facts, std::string_view slogan) {
     const auto words = slogan.substr(std::min<std::size_t>(slogan.size(), 1));
-    if (words.starts_with("nit terminating in do_boot") ||
-        words.starts_with("untime terminating during boot") ||
-        words.starts_with("ould not start kernel pid")) {
-        finding.sentence =
-            "The node ended while it started: what its boot script asks for failed; the slogan "
-            "has the reason.";
-        return finding;
+    if (!words.starts_with("nit terminating in do_boot") &&
+        !words.starts_with("untime terminating during boot") &&
+        !words.starts_with("ould not start kernel pid")) {
+        return std::nullopt;
     }
-    if (slogan.starts_with("Received SIGUSR1")) {
-        finding.sentence =
-            "The node was asked to end and to write this dump (SIGUSR1); it did not fail by "
-            "itself.";
-        return finding;
+    Finding finding;
+    ASSIGN_OR_RETURN(const auto log, start_log(facts));
+    finding.command = log.command;
+    auto why = reason_in_words(reason_of_slogan(slogan));
+    if (!why && facts.options().terms) {
+        ASSIGN_OR_RETURN(const auto reason, reason_of_controller(facts.dump()));
+        if (const auto failure = reason ? start_failure_of(*reason) : std::nullopt) {
+            why = fmt::format("the application {} did not start{}", failure->application,
+                              failure->words ? ": " + *failure->words : "");
+            finding.command = facts.command("backtrace", {"application_controller"});
+            finding.figures.push_back({"application", failure->application});
+        }
     }
-    return std::nullopt;
+    finding.sentence =
+        why ? fmt::format("The node ended while it started: {}.{}", *why, log.kept)
+            : fmt::format(
+                  "The node ended while it started: what its boot script or its command line asks "
+                  "for failed. The slogan does not say why; what the node printed may.{}",
+                  log.kept.empty() ? log.unread : log.kept);
+    return finding;
+}
+
+std::optional<Finding> asked_to_end(NodeFacts& facts, std::string_view slogan) {
+    // break.c, do_break(): OTP 27 and earlier write no line end behind it.
+    const bool by_user = slogan.starts_with("Crash dump requested by user");
+    if (!by_user && !slogan.starts_with("Received SIGUSR1")) {
+        return std::nullopt;
+    }
+    Finding finding;
+    finding.command = facts.command("processes");
+    finding.sentence = fmt::format(
+        "The node was asked to end and to write this dump ({}); it did not fail by itself.",
+        by_user ? "A in the menu of its shell's Ctrl-C" : "SIGUSR1");
+    return finding;
 }
 
 }  // namespace
@@ -156,15 +212,22 @@ std::optional<Finding> other_reason(NodeFacts& facts, std::string_view slogan) {
 Result<RuleAnswer> slogan_rule(NodeFacts& facts) {
     RuleAnswer answer;
     const auto& slogan = facts.dump().capture().slogan();
+    if (slogan.empty() && is_of_crash_dump(facts.dump())) {
+        return fail(ErrorCode::kNotFound,
+                    "the crash dump has no slogan, or its redaction hides it");
+    }
     ASSIGN_OR_RETURN(auto finding, out_of_memory(facts, slogan));
     if (!finding) {
         ASSIGN_OR_RETURN(finding, full_table(facts, slogan));
     }
     if (!finding) {
-        finding = kernel_ended(facts, slogan);
+        ASSIGN_OR_RETURN(finding, kernel_ended(facts, slogan));
     }
     if (!finding) {
-        finding = other_reason(facts, slogan);
+        ASSIGN_OR_RETURN(finding, start_failed(facts, slogan));
+    }
+    if (!finding) {
+        finding = asked_to_end(facts, slogan);
     }
     if (finding) {
         answer.findings.push_back(std::move(*finding));
