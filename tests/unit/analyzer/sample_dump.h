@@ -320,6 +320,9 @@ class SampleDump {
         if (sample.state_bits) {
             row.set_state_bits(*sample.state_bits);
         }
+        if (sample.monitored) {
+            row.set_monitored(*sample.monitored);
+        }
         if (sample.monitored_by) {
             row.set_monitored_by(*sample.monitored_by);
         }

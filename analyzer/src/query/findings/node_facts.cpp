@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <array>
+#include <tuple>
 #include <utility>
 
 namespace beamdump::query {
@@ -106,6 +107,7 @@ Result<WaitsOptions> NodeFacts::waits_options() {
     query.limits = options_.limits;
     if (!full()) {
         query.rows = scan->in_call.rows;
+        query.rows->insert(query.rows->end(), scan->crowd.rows.begin(), scan->crowd.rows.end());
     }
     return query;
 }
@@ -137,17 +139,28 @@ Result<const EmulatorReport*> NodeFacts::emulator() {
 
 std::optional<std::string> NodeFacts::callers_left_out() {
     const auto scan = processes();
-    if (scan && !options_.terms && (*scan)->in_call.count != 0) {
-        return fmt::format(
-            "the stacks of {} are not read of a large crash dump",
-            counted((*scan)->in_call.count, "process in a call", "processes in a call"));
-    }
-    if (full() || !scan || (*scan)->in_call.all()) {
+    if (!scan) {
         return std::nullopt;
     }
-    const auto& callers = (*scan)->in_call;
-    return fmt::format("{} of {} processes in a call were read", count_text(callers.rows.size()),
-                       count_text(callers.count));
+    const auto& [callers, crowd] = std::tie((*scan)->in_call, (*scan)->crowd);
+    if (!options_.terms && callers.count + crowd.count != 0) {
+        return fmt::format("the stacks of {} are not read of a large crash dump",
+                           callers.count != 0
+                               ? counted(callers.count, "process in a call", "processes in a call")
+                               : counted(crowd.count, "process that may be in a call",
+                                         "processes that may be in a call"));
+    }
+    if (full()) {
+        return std::nullopt;
+    }
+    if (!callers.all()) {
+        return fmt::format("{} of {} processes in a call were read",
+                           count_text(callers.rows.size()), count_text(callers.count));
+    }
+    return crowd.all()
+               ? std::nullopt
+               : std::optional(fmt::format("{} of {} processes that may be in a call were read",
+                                           count_text(crowd.rows.size()), count_text(crowd.count)));
 }
 
 Result<const ProcessLine*> NodeFacts::calling_process() {

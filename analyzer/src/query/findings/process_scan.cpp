@@ -16,8 +16,14 @@ namespace beamdump::query {
 
 namespace {
 
-/// Where a process waits that has called another (gen.erl, erpc.erl; OTP 25.2.3 to 29.1.1).
 constexpr std::array kCalls = {std::string_view("gen:do_call/4"), std::string_view("erpc:call/5")};
+
+/// Main loops, in which a process waits for whatever comes (gen_server.erl, gen_statem.erl,
+/// gen_event.erl; OTP 25.2.3 to 29.1.1).
+constexpr std::array kLoops = {
+    std::string_view("gen_server:loop/4"),         std::string_view("gen_server:loop/5"),
+    std::string_view("gen_server:loop/7"),         std::string_view("gen_statem:loop/3"),
+    std::string_view("gen_statem:loop_receive/3"), std::string_view("gen_event:fetch_msg/6")};
 
 /// Where a process hibernates, until a message wakes it (erl_process.c; gen_server.erl and
 /// gen_statem.erl from OTP 28 on, where erlang:hibernate/0 keeps the stack; 25.2.3 to 29.1.1).
@@ -75,6 +81,8 @@ class Scan {
     Scan(Dump& dump, const std::set<std::uint64_t>& modules, std::uint64_t most_in_call)
         : dump_(dump), modules_(modules) {
         scan_.in_call.most = most_in_call;
+        scan_.crowd.most = most_in_call;
+        monitored_ = columns_.add(records::PROCESS_COLUMN_MONITORED);
         memory_ = columns_.add(records::PROCESS_COLUMN_MEMORY_BYTES);
         queue_ = columns_.add(records::PROCESS_COLUMN_MESSAGE_QUEUE_LENGTH);
         reductions_ = columns_.add(records::PROCESS_COLUMN_REDUCTIONS);
@@ -181,11 +189,28 @@ class Scan {
             const auto arity = (*current)[2];
             if ((arity == 4 || arity == 5) && calls_.has(dump_, *current)) {
                 keep(scan_.in_call, row);
+            } else if (values[status_] == records::PROCESS_STATUS_WAITING &&
+                       values[monitored_].value_or(0) != 0 && !loops_.has(dump_, *current)) {
+                add_to_crowd(*current, row);
             }
             if (values[queue_].value_or(0) != 0 &&
                 values[status_] == records::PROCESS_STATUS_WAITING &&
                 hibernations_.has(dump_, *current)) {
                 keep(scan_.asleep, row);
+            }
+        }
+    }
+
+    void add_to_crowd(const Function& function, std::uint64_t row) {
+        auto& waiting = waiting_[function];
+        if (waiting.size() == ProcessScan::kCrowd) {
+            keep(scan_.crowd, row);
+            return;
+        }
+        waiting.push_back(row);
+        if (waiting.size() == ProcessScan::kCrowd) {
+            for (const auto one : waiting) {
+                keep(scan_.crowd, one);
             }
         }
     }
@@ -218,6 +243,7 @@ class Scan {
     std::size_t reductions_ = 0;
     std::size_t status_ = 0;
     std::size_t void_reason_ = 0;
+    std::size_t monitored_ = 0;
     Places translated_{};
     Places initial_{};
     Places current_{};
@@ -225,13 +251,21 @@ class Scan {
     Ranking largest_ = ranking();
     Ranking longest_ = ranking();
     std::map<Function, Kind> kinds_;
+    /// The first of those that wait with a monitor, kCrowd at most.
+    std::map<Function, std::vector<std::uint64_t>> waiting_;
     NamedFunctions calls_{kCalls};
+    NamedFunctions loops_{kLoops};
     NamedFunctions hibernations_{kHibernations};
     NamedFunctions literal_collectors_{kLiteralCollector};
     std::map<Function, bool> supervisors_;
 };
 
 }  // namespace
+
+bool is_in_call(const ProcessLine& line) {
+    return line.current_function &&
+           std::ranges::find(kCalls, *line.current_function) != kCalls.end();
+}
 
 Result<ProcessScan> scan_processes(Dump& dump, const std::set<std::uint64_t>& modules,
                                    std::uint64_t most_in_call) {

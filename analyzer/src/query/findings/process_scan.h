@@ -1,5 +1,7 @@
 #pragma once
 
+#include "query/process/process_line.h"
+
 #include <libdump/base/error.h>
 #include <libdump/model/dump.h>
 
@@ -48,6 +50,11 @@ struct ProcessScan {
     std::uint64_t kind_processes = 0;
     std::uint64_t kind_bytes = 0;
     Rows in_call;  ///< that wait in gen:call/4 or erpc:call/5
+    /// Fewer wait in one function, each with a monitor, in most nodes that are well.
+    static constexpr std::uint64_t kCrowd = 20;
+    /// Others that hold a monitor and wait, kCrowd or more of them in one function: code may call
+    /// without gen. Those in the main loop of a behaviour are left out.
+    Rows crowd;
     Rows asleep;   ///< that wait, in hibernation and with messages: not of a crash dump
     Rows running;  ///< that ran, whether the dump has their memory or not
     /// That are ready to run, run or end, and have done less than starts and ends them.
@@ -59,8 +66,13 @@ struct ProcessScan {
     Rows supervisors = {.most = kMostSupervisors};
 };
 
+/// Whether a process waits where one does that has called another (gen.erl, erpc.erl; OTP 25.2.3 to
+/// 29.1.1).
+bool is_in_call(const ProcessLine& line);
+
 /// `modules`: atoms of modules that have old code; `most_in_call`: rows that are kept of processes
-/// in a call. Memory: the different functions, and these rows.
+/// in a call, and of a crowd. Memory: the different functions, these rows, and up to kCrowd rows of
+/// each function that processes wait in.
 Result<ProcessScan> scan_processes(Dump& dump, const std::set<std::uint64_t>& modules,
                                    std::uint64_t most_in_call);
 

@@ -56,6 +56,26 @@ TEST_F(Terms, CallersAndACycleAreNamed) {
         ElementsAre("21 callers wait for <0.2.0> (demo:loop/1), which is waiting in demo:loop/1."));
 }
 
+TEST_F(Terms, CallersWithoutGenAreFoundWhereTheirRequestsAreUnread) {
+    const auto with_unread = [&](std::uint64_t messages) {
+        SampleDump dump;
+        SampleProcess server;
+        server.queue_length = messages;
+        dump.add(server);
+        for (std::uint64_t number = 2; number <= 31; ++number) {
+            auto process = caller(number, 1);
+            process.monitored = 1;
+            dump.add(process);
+        }
+        return look(dump, FindingsDepth::kQuick);
+    };
+    EXPECT_THAT(
+        found(with_unread(29), "waiting_callers"),
+        ElementsAre("30 callers wait for <0.1.0> (demo:loop/1), which is waiting in demo:loop/1."));
+    // They hold its monitor, and wait for something else.
+    EXPECT_THAT(found(with_unread(0), "waiting_callers"), IsEmpty());
+}
+
 TEST_F(Terms, FewCallersAreNot) {
     const auto findings = with_callers(18, false);
     EXPECT_THAT(findings.found, IsEmpty());

@@ -22,6 +22,15 @@
 
 namespace beamdump::query {
 
+namespace {
+
+/// Processes may hold each other's monitors for long, and wait for other things.
+bool has_caller(const WaitCycle& cycle) {
+    return std::ranges::any_of(cycle.processes, is_in_call);
+}
+
+}  // namespace
+
 /// Processes that wait for each other wait until their calls time out: a cycle of any length is
 /// told.
 Result<RuleAnswer> call_cycle_rule(NodeFacts& facts) {
@@ -36,6 +45,9 @@ Result<RuleAnswer> call_cycle_rule(NodeFacts& facts) {
     for (const auto& cycle : waits->cycles) {
         if (answer.findings.size() == kMostOfARule) {
             break;
+        }
+        if (!facts.full() && !has_caller(cycle)) {
+            continue;
         }
         constexpr std::size_t kNamed = 4;
         const auto& processes = cycle.processes;
@@ -67,6 +79,14 @@ constexpr std::uint64_t kManyBehindOne = 20;
 /// Where no process has so many behind it: far more than the workers of some pools.
 constexpr std::uint64_t kManyInCalls = 200;
 
+/// Whether those that wait for a process have asked it. Of those in a call that is so; others may
+/// hold its monitor while they wait for something else: then their requests are not in its queue.
+bool was_asked(const WaitedFor& target, std::uint64_t in_calls) {
+    return target.behind <= in_calls ||
+           (target.process &&
+            target.process->message_queue_length.value_or(0) >= target.direct / 2);
+}
+
 }  // namespace
 
 /// The last of a chain of processes that wait for each other is told, which waits for none; a cycle
@@ -75,7 +95,7 @@ Result<RuleAnswer> waiting_callers_rule(NodeFacts& facts) {
     ASSIGN_OR_RETURN(const auto* scan, facts.processes());
     RuleAnswer answer;
     const std::uint64_t callers = scan->in_call.count;
-    if (!facts.full() && callers < kManyBehindOne) {
+    if (!facts.full() && callers < kManyBehindOne && scan->crowd.count == 0) {
         return answer;
     }
     answer.left_out = facts.callers_left_out();
@@ -85,7 +105,7 @@ Result<RuleAnswer> waiting_callers_rule(NodeFacts& facts) {
         if (target.behind < kManyBehindOne || answer.findings.size() == kMostOfARule) {
             break;
         }
-        if (target.in_cycle || target.waits_for) {
+        if (target.in_cycle || target.waits_for || !was_asked(target, callers)) {
             continue;
         }
         Finding finding;
