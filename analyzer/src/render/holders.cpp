@@ -115,13 +115,13 @@ void print_beginning(Output& output, const query::BinaryBeginning& binary) {
         output.print("  {}{}\n", size, binary.bytes == 0 ? "" : "; the dump has no bytes of it");
         return;
     }
-    output.print(
-        "  {}{}:\n", size,
-        binary.first.size() == binary.bytes
-            ? std::string()
-            : fmt::format(
-                  ", the first {}{}", counted(binary.first.size(), "byte"),
-                  binary.captured == binary.first.size() ? ", more is not in the dump" : ""));
+    output.print("  {}{}:\n", size,
+                 binary.first.size() == binary.bytes
+                     ? std::string()
+                     : fmt::format(", the first {}{}", counted(binary.first.size(), "byte"),
+                                   binary.captured == binary.first.size()
+                                       ? "; more is not in the dump, but for parts that terms show"
+                                       : ""));
     if (const auto text = content_text(binary)) {
         print_line(output, fmt::format("    \"{}\"", one_line(*text)));
         return;

@@ -110,7 +110,8 @@ TEST_F(HoldersTest, ABinaryIsShownAsFarAsTheDumpHasIt) {
          {std::vector<std::string>{"refs", "holders.beamdump", address},
           {"binaries", "holders.beamdump", address}}) {
         EXPECT_THAT(program_.run(command).out,
-                    HasSubstr("  1.0 MiB, the first 4 bytes, more is not in the dump:\n"
+                    HasSubstr("  1.0 MiB, the first 4 bytes; more is not in the dump, but "
+                              "for parts that terms show:\n"
                               "    \"0123\"\n"));
         auto json = command;
         json.emplace_back("--json");
