@@ -338,7 +338,9 @@ class CrashReader {
     void put_erlang(const target::ThreadRegisters& died, const RunningScheduler& scheduler,
                     const target::NativeStack& frames, records::CrashThread& thread) {
         const auto fields = ProcessFields::of(vm_.layout());
-        if (!fields || !code_) {
+        // Where the stack is, and what of its frame is written, is known of code of x86-64.
+        const bool known_code = vm_.layout().architecture() == Architecture::kX86_64;
+        if (!fields || !code_ || !known_code) {
             return;
         }
         const auto process = beam::OwnedStruct::read(

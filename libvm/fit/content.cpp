@@ -127,13 +127,16 @@ bool agree(const Content& one, const Content& other) {
 }
 
 Result<beam::Layout> compose(const std::string& name, const std::string& release,
-                             const std::string& source, const std::vector<Content>& parts) {
+                             Architecture architecture, const std::string& source,
+                             const std::vector<Content>& parts) {
     rapidjson::StringBuffer out;
     Writer json(out);
     json.SetIndent(' ', 2);
     json.StartObject();
-    for (const auto& [key, value] : {std::pair{"$schema", std::string("layout.schema.json")},
-                                     std::pair{"name", name}, std::pair{"otp_release", release}}) {
+    for (const auto& [key, value] :
+         {std::pair{"$schema", std::string("layout.schema.json")}, std::pair{"name", name},
+          std::pair{"otp_release", release},
+          std::pair{"architecture", std::string(name_of(architecture))}}) {
         text(json, key);
         text(json, value);
     }

@@ -31,6 +31,7 @@ bool agree(const Content& one, const Content& other);
 
 /// A layout of these parts. kUnsupported: they are inconsistent (a field beyond its structure).
 Result<beam::Layout> compose(const std::string& name, const std::string& release,
-                             const std::string& source, const std::vector<Content>& parts);
+                             Architecture architecture, const std::string& source,
+                             const std::vector<Content>& parts);
 
 }  // namespace beamdump::fit

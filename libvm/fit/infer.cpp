@@ -37,7 +37,10 @@ class Search {
   public:
     Search(std::string release, const Locate& locate, const std::vector<beam::Layout>& neighbours,
            const std::atomic<bool>& cancelled)
-        : release_(std::move(release)), locate_(locate), cancelled_(cancelled) {
+        : release_(std::move(release)),
+          architecture_(neighbours.front().architecture()),
+          locate_(locate),
+          cancelled_(cancelled) {
         std::vector<std::vector<Content>> contents;
         for (const auto& neighbour : neighbours) {
             contents.push_back(split(neighbour));
@@ -76,6 +79,7 @@ class Search {
     [[nodiscard]] std::string source() const;
 
     std::string release_;
+    Architecture architecture_;
     const Locate& locate_;
     const std::atomic<bool>& cancelled_;
     std::vector<std::string> from_;
@@ -100,7 +104,8 @@ std::string Search::source() const {
 }
 
 Result<beam::Layout> Search::layout_of(const std::vector<Content>& parts) const {
-    return compose(fmt::format("otp-{}-inferred", release_), release_, source(), parts);
+    return compose(fmt::format("otp-{}-inferred", release_), release_, architecture_, source(),
+                   parts);
 }
 
 /// Tries the neighbours' contents of all parts; combinations closest to the first contents come
@@ -356,7 +361,7 @@ Result<Inferred> infer_layout(const std::string& release, const std::vector<beam
         }
     }
     if (neighbours.empty()) {
-        return refuse(release, "there is no layout of another release");
+        return refuse(release, "there is no layout of another release for this processor");
     }
     return Search(release, locate, neighbours, cancelled).run();
 }

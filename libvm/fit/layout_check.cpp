@@ -42,8 +42,9 @@ Result<std::unique_ptr<beam::Vm>> locate_steadily(const OpenTarget& open,
 /// Checks the node with an inferred layout, since its release has none.
 Result<CheckedVm> infer(const OpenTarget& open, const beam::LocateOptions& how, int tries,
                         const std::atomic<bool>& cancelled) {
-    ASSIGN_OR_RETURN(auto known, beam::known_layouts(how));
     ASSIGN_OR_RETURN(auto target, open());
+    const auto architecture = target->image().architecture();
+    ASSIGN_OR_RETURN(auto known, beam::known_layouts(how, architecture));
     ASSIGN_OR_RETURN(auto release, beam::find_release(*target, how));
     auto given = how;
     auto inferred = infer_layout(

@@ -61,6 +61,17 @@ class CoreBuilder {
         std::memcpy(&status.pr_reg, &registers, sizeof registers);
         return note(NT_PRSTATUS, bytes_of(status));
     }
+    /// Of a core of aarch64; what the kernel writes there of a thread, in its order.
+    CoreBuilder& aarch64_thread(pid_t tid, const std::array<std::uint64_t, 31>& x, std::uint64_t sp,
+                                std::uint64_t pc, std::int32_t system_call) {
+        constexpr std::size_t kThreadAt = 32, kRegistersAt = 112, kBytes = 392;
+        std::string status(kBytes, '\0');
+        const std::array<std::uint64_t, 2> pointers = {sp, pc};
+        std::memcpy(status.data() + kThreadAt, &tid, sizeof tid);
+        std::memcpy(status.data() + kRegistersAt, x.data(), sizeof x);
+        std::memcpy(status.data() + kRegistersAt + sizeof x, pointers.data(), sizeof pointers);
+        return note(NT_PRSTATUS, status).note(NT_ARM_SYSTEM_CALL, bytes_of(system_call), "LINUX");
+    }
     CoreBuilder& process(pid_t pid, std::string_view name, std::string_view arguments) {
         elf_prpsinfo info{};
         info.pr_pid = pid;

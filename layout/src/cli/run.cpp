@@ -104,6 +104,7 @@ Result<void> extract_to_file(const ExtractOptions& options, std::ostream& err) {
     LayoutFile layout;
     layout.name = fmt::format("otp-{}", release);
     layout.otp_release = release;
+    layout.architecture = types.machine();
     layout.word_bytes = types.word_bytes();
     layout.source = source_of(options, types, constants, release);
     if (!extracted->constants.empty()) {

@@ -1,5 +1,6 @@
 #include "dwarf/debug_types.h"
 
+#include <libdump/base/architecture.h>
 #include <libdump/base/return_if_error.h>
 #include <libdump/base/system_error.h>
 
@@ -71,8 +72,9 @@ Result<void> DebugTypes::read_header(const std::string& path) {
                                 path));
     }
     word_bytes_ = header.e_ident[EI_CLASS] == ELFCLASS64 ? 8 : 4;
-    machine_ =
-        header.e_machine == EM_X86_64 ? "x86-64" : fmt::format("ELF machine {}", header.e_machine);
+    const auto architecture = architecture_of_elf(header.e_machine);
+    machine_ = architecture ? std::string(name_of(*architecture))
+                            : fmt::format("ELF machine {}", header.e_machine);
     return {};
 }
 

@@ -25,7 +25,7 @@ class DebugTypes {
     [[nodiscard]] std::vector<Dwarf_Die> definitions(std::string_view name) const;
 
     [[nodiscard]] std::uint64_t word_bytes() const { return word_bytes_; }
-    /// "x86-64", or the number of the ELF machine.
+    /// "x86-64", "aarch64", or the number of the ELF machine.
     [[nodiscard]] const std::string& machine() const { return machine_; }
     /// The first unit's compiler: "GNU C17 12.2.0".
     [[nodiscard]] const std::string& compiler() const { return compiler_; }

@@ -57,6 +57,9 @@ void each_pair(const Named<Value>& a, const Named<Value>& b, const Visit& visit)
 
 std::vector<std::string> layout_diff(const LayoutFile& a, const LayoutFile& b) {
     Lines lines;
+    if (a.architecture != b.architecture) {
+        lines.push_back(fmt::format("architecture: {} -> {}", a.architecture, b.architecture));
+    }
     if (a.word_bytes != b.word_bytes) {
         add(lines, "word_bytes", &a.word_bytes, &b.word_bytes);
     }

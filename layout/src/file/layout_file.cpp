@@ -103,6 +103,13 @@ Result<void> parse_heading(const object& top, LayoutFile& layout) {
     if (!word_bytes) {
         return std::unexpected(word_bytes.error());
     }
+    if (top["architecture"].error() == simdjson::SUCCESS) {
+        auto architecture = text(top, "architecture");
+        if (!architecture) {
+            return std::unexpected(architecture.error());
+        }
+        layout.architecture = std::move(*architecture);
+    }
     layout.name = std::move(*name);
     layout.otp_release = std::move(*release);
     layout.source = std::move(*source);
@@ -177,6 +184,7 @@ std::string layout_json(const LayoutFile& layout) {
     member(writer, "$schema", "layout.schema.json");
     member(writer, "name", layout.name);
     member(writer, "otp_release", layout.otp_release);
+    member(writer, "architecture", layout.architecture);
     key(writer, "word_bytes");
     writer.Uint64(layout.word_bytes);
     member(writer, "source", layout.source);

@@ -47,6 +47,7 @@ struct LayoutFile {
     Named<std::string> constants_source;
     Named<std::uint64_t> constants;
     Named<Structure> structs;
+    std::string architecture = "x86-64";  ///< as older files that do not say it
 };
 
 /// Checked: the shape of the JSON, and that every field lies inside its structure.

@@ -1,23 +1,32 @@
 #include <libvm/arch/aarch64/registers.h>
 
+#include <algorithm>
+
 namespace beamdump::arch::aarch64 {
 
 ThreadRegisters thread_registers(pid_t thread, const KernelRegisters& all,
                                  std::int64_t system_call) {
     constexpr std::size_t kScheduler = 19, kStackTop = 20, kProcess = 21, kReductions = 22,
                           kHeapTop = 23;
-    return {.thread = thread,
-            .instruction = all.pc,
-            .stack_pointer = all.sp,
-            .jit = {.process = all.x[kProcess],
-                    .stack_top = all.x[kStackTop],
-                    .heap_top = all.x[kHeapTop],
-                    .reductions_left = static_cast<std::uint32_t>(all.x[kReductions]),
-                    .scheduler = all.x[kScheduler]},
-            .system_call = system_call,
-            .first_argument = system_call >= 0 ? all.x[0] : 0,
-            .general_words = all.x,
-            .general_count = kGeneralRegisters};
+    ThreadRegisters registers{
+        .thread = thread,
+        .instruction = all.pc,
+        .stack_pointer = all.sp,
+        .jit = {.process = all.x[kProcess],
+                .stack_top = all.x[kStackTop],
+                .heap_top = all.x[kHeapTop],
+                .reductions_left = static_cast<std::uint32_t>(all.x[kReductions]),
+                .scheduler = all.x[kScheduler]},
+        .general_count = kGeneralRegisters};
+    std::ranges::copy(all.x, registers.general_words.begin());
+    registers.general_words[kNumbered] = all.sp;
+    set_system_call(registers, system_call);
+    return registers;
+}
+
+void set_system_call(ThreadRegisters& thread, std::int64_t system_call) {
+    thread.system_call = system_call;
+    thread.first_argument = system_call >= 0 ? thread.general_words[0] : 0;
 }
 
 }  // namespace beamdump::arch::aarch64

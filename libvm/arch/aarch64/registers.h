@@ -7,12 +7,14 @@
 
 namespace beamdump::arch::aarch64 {
 
-inline constexpr std::size_t kGeneralRegisters = 31;
+/// x0 to x30, in ThreadRegisters::general() followed by sp.
+inline constexpr std::size_t kNumbered = 31;
+inline constexpr std::size_t kGeneralRegisters = kNumbered + 1;
 
 /// The words of a thread's registers as the kernel gives them, by ptrace(2) and in a core's
 /// NT_PRSTATUS (struct user_pt_regs, Linux' arch/arm64/include/uapi/asm/ptrace.h).
 struct KernelRegisters {
-    std::array<std::uint64_t, kGeneralRegisters> x;
+    std::array<std::uint64_t, kNumbered> x;
     std::uint64_t sp, pc, pstate;
 };
 static_assert(sizeof(KernelRegisters) == 34 * sizeof(std::uint64_t));
@@ -22,5 +24,8 @@ static_assert(sizeof(KernelRegisters) == 34 * sizeof(std::uint64_t));
 /// 29). The number of a system call is not among these words: `system_call`, negative for none.
 ThreadRegisters thread_registers(pid_t thread, const KernelRegisters& all,
                                  std::int64_t system_call);
+
+/// Notes the system call that a thread is in; negative: none.
+void set_system_call(ThreadRegisters& thread, std::int64_t system_call);
 
 }  // namespace beamdump::arch::aarch64

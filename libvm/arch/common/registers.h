@@ -24,7 +24,7 @@ struct ThreadRegisters {
     /// A vector register: its lower and its upper half.
     using Vector = std::array<std::uint64_t, 2>;
     /// As many as the architecture with the most has.
-    static constexpr std::size_t kMostGeneral = 31;
+    static constexpr std::size_t kMostGeneral = 32;
     static constexpr std::size_t kMostVectors = 32;
 
     pid_t thread = 0;

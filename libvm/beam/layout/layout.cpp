@@ -93,6 +93,14 @@ Result<Layout> Layout::parse(std::string_view json) {
     if (top["word_bytes"].get_uint64().get(word_bytes) != simdjson::SUCCESS || word_bytes != 8) {
         return bad("only \"word_bytes\": 8 is supported");
     }
+    if (top["architecture"].error() == simdjson::SUCCESS) {
+        ASSIGN_OR_RETURN(const auto named, text(top, "architecture"));
+        const auto architecture = architecture_named(named);
+        if (!architecture) {
+            return bad(fmt::format("\"architecture\" is '{}', neither x86-64 nor aarch64", named));
+        }
+        layout.architecture_ = *architecture;
+    }
     object structs;
     object constants;
     if (top["structs"].get_object().get(structs) != simdjson::SUCCESS ||

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <libdump/base/architecture.h>
 #include <libdump/base/error.h>
 
 #include <cstdint>
@@ -51,6 +52,8 @@ class Layout {
 
     [[nodiscard]] const std::string& name() const { return name_; }
     [[nodiscard]] const std::string& release() const { return release_; }
+    /// Of the nodes that it is for; x86-64 where the file does not say it.
+    [[nodiscard]] Architecture architecture() const { return architecture_; }
     [[nodiscard]] const std::string& json() const { return json_; }
 
     [[nodiscard]] const std::map<std::string, StructLayout, std::less<>>& structures() const {
@@ -77,6 +80,7 @@ class Layout {
   private:
     std::string name_;
     std::string release_;
+    Architecture architecture_ = Architecture::kX86_64;
     std::string json_;
     std::map<std::string, StructLayout, std::less<>> structs_;
     std::map<std::string, std::uint64_t, std::less<>> constants_;

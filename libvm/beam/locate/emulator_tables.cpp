@@ -32,11 +32,12 @@ struct Step {
     Address operand = 0;
 };
 
-/// The instructions of a function one after another, up to one that is not understood.
+/// The instructions of a function one after another, up to one that is not understood: none but
+/// those of x86-64 are.
 std::vector<Step> steps_of(Vm& vm, Address begin, std::size_t bytes) {
     std::vector<std::byte> code(bytes);
     std::vector<Step> steps;
-    if (!vm.bulk().read(begin, code)) {
+    if (vm.layout().architecture() != Architecture::kX86_64 || !vm.bulk().read(begin, code)) {
         return steps;
     }
     for (std::size_t at = 0; at < code.size();) {

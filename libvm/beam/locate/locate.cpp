@@ -11,11 +11,18 @@
 namespace beamdump::beam {
 namespace {
 
-Result<Layout> choose_layout(const std::string& release, const LocateOptions& options) {
+Result<Layout> choose_layout(const std::string& release, Architecture architecture,
+                             const LocateOptions& options) {
+    if (options.layout && options.layout->architecture() != architecture) {
+        return fail(
+            ErrorCode::kNoLayout,
+            fmt::format("the layout {} is of {}, but the node is of {}", options.layout->name(),
+                        name_of(options.layout->architecture()), name_of(architecture)));
+    }
     if (options.layout) {
         return *options.layout;
     }
-    ASSIGN_OR_RETURN(auto layouts, known_layouts(options));
+    ASSIGN_OR_RETURN(auto layouts, known_layouts(options, architecture));
     std::string known;
     for (auto& layout : layouts) {
         if (layout.release() == release) {
@@ -24,21 +31,24 @@ Result<Layout> choose_layout(const std::string& release, const LocateOptions& op
         known += fmt::format("{}{}", known.empty() ? "" : ", ", layout.release());
     }
     return fail(ErrorCode::kNoLayout,
-                fmt::format("no layout for OTP {} (known: {}); give one with --layout FILE",
-                            release, known));
+                fmt::format("no layout for OTP {} on {} (known: {}); give one with --layout FILE",
+                            release, name_of(architecture), known.empty() ? "none" : known));
 }
 
 }  // namespace
 
-Result<std::vector<Layout>> known_layouts(const LocateOptions& options) {
-    if (!options.layouts.empty()) {
-        return options.layouts;
-    }
-    std::vector<Layout> layouts;
+Result<std::vector<Layout>> known_layouts(const LocateOptions& options, Architecture architecture) {
+    auto layouts = options.layouts;
     for (const auto& builtin : builtin_layouts()) {
+        if (!options.layouts.empty()) {
+            break;
+        }
         ASSIGN_OR_RETURN(auto layout, Layout::parse(builtin.json));
         layouts.push_back(std::move(layout));
     }
+    std::erase_if(layouts, [architecture](const Layout& layout) {
+        return layout.architecture() != architecture;
+    });
     return layouts;
 }
 
@@ -55,7 +65,8 @@ Result<std::unique_ptr<Vm>> locate_vm(std::unique_ptr<target::Target> target,
     const auto symbols = Symbols::of(*target, options.no_symbols);
     ASSIGN_OR_RETURN(const auto search, ImageSearch::read(*target));
     ASSIGN_OR_RETURN(const auto version, find_version(*target, symbols, search));
-    ASSIGN_OR_RETURN(auto layout, choose_layout(version.otp_release, options));
+    ASSIGN_OR_RETURN(auto layout,
+                     choose_layout(version.otp_release, target->image().architecture(), options));
     auto vm = std::make_unique<Vm>(std::move(target), std::move(layout), options.sizes);
     VmFinder finder(*vm, symbols, search);
     RETURN_IF_ERROR(finder.find(version));

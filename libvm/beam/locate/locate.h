@@ -18,7 +18,7 @@ struct LocateOptions {
 };
 
 /// The layouts to choose from.
-Result<std::vector<Layout>> known_layouts(const LocateOptions& options);
+Result<std::vector<Layout>> known_layouts(const LocateOptions& options, Architecture architecture);
 
 /// Finds the VM in a target: the layout of its release, and its tables. Stops nothing. kNoLayout:
 /// no layout for the release. kImplausible: a table was not found or has several candidates, which

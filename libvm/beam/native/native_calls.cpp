@@ -67,7 +67,8 @@ Result<NativeCalls> NativeCalls::open(Vm& vm, std::span<const JitRange> fragment
                             : 0;
     RETURN_IF_ERROR(names.outcome());
     const auto first = vm.tables().schedulers;
-    if (!calls.current_process_ || stride == 0 || first == 0) {
+    const bool known_code = vm.layout().architecture() == Architecture::kX86_64;
+    if (!calls.current_process_ || stride == 0 || first == 0 || !known_code) {
         return calls;
     }
     for (const auto& [name, kind] : kFragments) {

@@ -30,7 +30,8 @@ namespace beamdump::beam {
 class NativeCalls {
   public:
     /// `fragments`: the JIT's own code; without those of the calls (the interpreter, frame
-    /// pointers) or where the layout has no schedulers, no call is known.
+    /// pointers), where the layout has no schedulers, and on another architecture than x86-64, no
+    /// call is known.
     static Result<NativeCalls> open(Vm& vm, std::span<const JitRange> fragments);
 
     /// Before a stop: opens what is read of files, and reads which modules are loaded. What fails

@@ -41,6 +41,7 @@ Result<YieldState> YieldState::open(const Layout& layout) {
                         names.constant(runtime::constant::state_dirty_running) |
                         names.constant(runtime::constant::state_dirty_running_sys);
     RETURN_IF_ERROR(names.outcome());
+    result.known_code_ = layout.architecture() == Architecture::kX86_64;
     return result;
 }
 
@@ -54,7 +55,7 @@ std::optional<std::uint64_t> YieldState::arity_of(std::span<const std::byte> mfa
 std::optional<YieldState::State> YieldState::state_of(const target::ThreadRegisters& thread,
                                                       memory::MemorySource& memory) const {
     const auto& jit = thread.jit;
-    if (((jit.stack_top | jit.heap_top | jit.process | jit.scheduler) & 7U) != 0) {
+    if (!known_code_ || ((jit.stack_top | jit.heap_top | jit.process | jit.scheduler) & 7U) != 0) {
         return std::nullopt;
     }
     // The ErtsCodeMFA is directly before the function's code.

@@ -83,6 +83,7 @@ class YieldState {
     Field heap_, hend_, htop_, stop_, i_, current_, arity_, arg_reg_, fcalls_, state_;
     MfaFields mfa_;
     std::uint64_t running_ = 0, collecting_ = 0, otherwise_ = 0;
+    bool known_code_ = false;  // what a function begins with there
     std::map<Address, State> known_;
 };
 

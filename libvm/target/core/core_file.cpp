@@ -1,5 +1,6 @@
 #include <libdump/base/return_if_error.h>
 #include <libdump/base/system_error.h>
+#include <libvm/arch/aarch64/registers.h>
 #include <libvm/arch/x86_64/registers.h>
 #include <libvm/target/core/core_file.h>
 #include <libvm/target/image/elf_handle.h>
@@ -28,6 +29,7 @@ namespace {
 
 /// What the notes of a core say of its process.
 struct CoreNotes {
+    Architecture architecture = Architecture::kX86_64;
     std::vector<CoreMappedFile> files;
     std::vector<ThreadRegisters> threads;  ///< of NT_PRSTATUS
     CoreProcess process;
@@ -54,15 +56,50 @@ std::string text_of(std::span<const char> field) {
     return {field.begin(), std::ranges::find(field, '\0')};
 }
 
-Result<void> take_thread(std::span<const std::byte> contents, CoreNotes& notes) {
-    if (contents.size() < sizeof(elf_prstatus)) {
-        return too_short("NT_PRSTATUS", contents.size(), sizeof(elf_prstatus));
+/// A note's registers begin at the same place on both architectures, and its last word says whether
+/// floating-point registers are in another note (struct elf_prstatus, Linux'
+/// include/linux/elfcore.h).
+template <typename KernelRegisters>
+Result<KernelRegisters> kernel_registers(std::span<const std::byte> contents) {
+    constexpr std::size_t kAt = 112;
+    constexpr auto kBytes = kAt + sizeof(KernelRegisters) + sizeof(std::uint64_t);
+    static_assert(offsetof(elf_prstatus, pr_reg) == kAt);
+    if (contents.size() < kBytes) {
+        return too_short("NT_PRSTATUS", contents.size(), kBytes);
     }
-    const auto status = value_at<elf_prstatus>(contents, 0);
-    static_assert(sizeof(arch::x86_64::KernelRegisters) == sizeof status.pr_reg);
-    notes.threads.push_back(arch::x86_64::thread_registers(
-        status.pr_pid,
-        value_at<arch::x86_64::KernelRegisters>(contents, offsetof(elf_prstatus, pr_reg))));
+    return value_at<KernelRegisters>(contents, kAt);
+}
+
+Result<void> take_thread(std::span<const std::byte> contents, CoreNotes& notes) {
+    constexpr std::size_t kThreadAt = 32;
+    static_assert(offsetof(elf_prstatus, pr_pid) == kThreadAt);
+    const auto take = [&]<typename Registers>(const Registers& registers, const auto& convert) {
+        notes.threads.push_back(convert(value_at<pid_t>(contents, kThreadAt), registers));
+    };
+    if (notes.architecture == Architecture::kX86_64) {
+        ASSIGN_OR_RETURN(const auto registers,
+                         kernel_registers<arch::x86_64::KernelRegisters>(contents));
+        take(registers, arch::x86_64::thread_registers);
+    } else {
+        ASSIGN_OR_RETURN(const auto registers,
+                         kernel_registers<arch::aarch64::KernelRegisters>(contents));
+        // The system call is in a note of its own, which follows.
+        take(registers, [](pid_t thread, const arch::aarch64::KernelRegisters& all) {
+            return arch::aarch64::thread_registers(thread, all, -1);
+        });
+    }
+    return {};
+}
+
+/// Linux' arch/arm64/kernel/ptrace.c, system_call_get(): a number, -1 for none, of the thread whose
+/// registers came before.
+Result<void> take_system_call(std::span<const std::byte> contents, CoreNotes& notes) {
+    if (contents.size() < sizeof(std::int32_t)) {
+        return too_short("NT_ARM_SYSTEM_CALL", contents.size(), sizeof(std::int32_t));
+    }
+    if (!notes.threads.empty()) {
+        arch::aarch64::set_system_call(notes.threads.back(), value_at<std::int32_t>(contents, 0));
+    }
     return {};
 }
 
@@ -208,11 +245,11 @@ Result<GElf_Ehdr> checked_header(Elf* elf, const std::filesystem::path& file) {
     }
     const bool same_machine = header.e_ident[EI_CLASS] == ELFCLASS64 &&
                               header.e_ident[EI_DATA] == ELFDATA2LSB &&
-                              header.e_machine == EM_X86_64;
+                              architecture_of_elf(header.e_machine).has_value();
     if (!same_machine) {
         return fail(ErrorCode::kUnsupported,
                     fmt::format("{} is a core of a {}-bit process of ELF machine {}: only 64-bit "
-                                "x86-64 is supported",
+                                "x86-64 and aarch64 are supported",
                                 file.native(), header.e_ident[EI_CLASS] == ELFCLASS32 ? 32 : 64,
                                 header.e_machine));
     }
@@ -297,13 +334,20 @@ Result<void> read_notes(Elf* elf, const GElf_Phdr& segment, CoreNotes& notes) {
     }
     const std::span contents(static_cast<const std::byte*>(data->d_buf), data->d_size);
     constexpr std::string_view kOwner("CORE", sizeof "CORE");  // with its zero
+    constexpr std::string_view kLinux("LINUX", sizeof "LINUX");
     GElf_Nhdr note{};
     std::size_t name_at = 0;
     std::size_t contents_at = 0;
     std::size_t at = 0;
     while ((at = gelf_getnote(data, at, &note, &name_at, &contents_at)) > 0) {
-        if (note.n_namesz != kOwner.size() ||
-            std::memcmp(contents.data() + name_at, kOwner.data(), kOwner.size()) != 0) {
+        const std::string_view owner(
+            reinterpret_cast<const char*>(contents.subspan(name_at, note.n_namesz).data()),
+            note.n_namesz);
+        if (owner == kLinux && note.n_type == NT_ARM_SYSTEM_CALL &&
+            notes.architecture == Architecture::kAarch64) {
+            RETURN_IF_ERROR(take_system_call(contents.subspan(contents_at, note.n_descsz), notes));
+        }
+        if (owner != kOwner) {
             continue;
         }
         RETURN_IF_ERROR(
@@ -312,9 +356,10 @@ Result<void> read_notes(Elf* elf, const GElf_Phdr& segment, CoreNotes& notes) {
     return {};
 }
 
-Result<CoreNotes> read_all_notes(Elf* elf, const Headers& headers,
+Result<CoreNotes> read_all_notes(Elf* elf, Architecture architecture, const Headers& headers,
                                  const std::filesystem::path& file, std::uint64_t bytes) {
     CoreNotes notes;
+    notes.architecture = architecture;
     for (const auto& segment : headers.notes) {
         if (segment.p_filesz > kMaxNoteBytes) {
             return fail(ErrorCode::kCorrupt,
@@ -403,7 +448,9 @@ Result<CoreFile> CoreFile::read(Elf* elf, std::uint64_t bytes, const std::filesy
     ASSIGN_OR_RETURN(const auto header, checked_header(elf, file));
     ASSIGN_OR_RETURN(const auto count, header_count(elf, header, file, bytes));
     ASSIGN_OR_RETURN(auto headers, read_headers(elf, count, file, bytes));
-    ASSIGN_OR_RETURN(auto notes, read_all_notes(elf, headers, file, bytes));
+    // checked_header() has seen that it is known.
+    core.architecture_ = architecture_of_elf(header.e_machine).value_or(kOwnArchitecture);
+    ASSIGN_OR_RETURN(auto notes, read_all_notes(elf, core.architecture_, headers, file, bytes));
     core.segments_ = std::move(headers.segments);
     core.files_ = std::move(notes.files);
     for (auto done :

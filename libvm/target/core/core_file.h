@@ -1,5 +1,6 @@
 #pragma once
 
+#include <libdump/base/architecture.h>
 #include <libdump/base/descriptor.h>
 #include <libvm/memory/present_pages.h>
 #include <libvm/target/process/threads.h>
@@ -72,6 +73,7 @@ class CoreFile {
 
     [[nodiscard]] const std::filesystem::path& path() const { return path_; }
     [[nodiscard]] const Descriptor& descriptor() const { return descriptor_; }
+    [[nodiscard]] Architecture architecture() const { return architecture_; }
     /// Ascending; none overlaps another.
     [[nodiscard]] const std::vector<CoreSegment>& segments() const { return segments_; }
     /// Ascending; none overlaps another.
@@ -94,6 +96,7 @@ class CoreFile {
 
     std::filesystem::path path_;
     Descriptor descriptor_;
+    Architecture architecture_ = kOwnArchitecture;
     std::vector<CoreSegment> segments_;
     std::vector<CoreMappedFile> files_;
     std::vector<ThreadRegisters> threads_;

@@ -195,6 +195,15 @@ Result<ElfImage> ElfImage::open(const std::filesystem::path& file, std::uint64_t
     ElfImage image;
     if (GElf_Ehdr header{}; gelf_getehdr(elf.get(), &header) != nullptr) {
         image.entry_ = header.e_entry;
+        const auto architecture = architecture_of_elf(header.e_machine);
+        if (!architecture || header.e_ident[EI_CLASS] != ELFCLASS64) {
+            return fail(ErrorCode::kUnsupported,
+                        fmt::format("{} is a {}-bit program of ELF machine {}: only 64-bit x86-64 "
+                                    "and aarch64 are supported",
+                                    file.native(), header.e_ident[EI_CLASS] == ELFCLASS32 ? 32 : 64,
+                                    header.e_machine));
+        }
+        image.architecture_ = *architecture;
     }
     for (std::size_t i = 0; i < segments; ++i) {
         GElf_Phdr segment{};

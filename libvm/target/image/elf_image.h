@@ -1,5 +1,6 @@
 #pragma once
 
+#include <libdump/base/architecture.h>
 #include <libvm/memory/present_pages.h>
 
 #include <filesystem>
@@ -50,6 +51,7 @@ class ElfImage {
     }
     /// All program headers, in the file's order.
     [[nodiscard]] const std::vector<Segment>& segments() const { return segments_; }
+    [[nodiscard]] Architecture architecture() const { return architecture_; }
     /// Where the program begins to run (e_entry).
     [[nodiscard]] memory::Address entry() const { return entry_; }
     /// The first address of the image, rounded down to a page.
@@ -61,6 +63,7 @@ class ElfImage {
     std::map<std::string, Symbol, std::less<>> symbols_;
     std::string build_id_;
     std::string debug_link_;
+    Architecture architecture_ = kOwnArchitecture;
     memory::Address entry_ = 0;
     std::vector<memory::AddressRange> writable_;
     std::vector<memory::AddressRange> read_only_;

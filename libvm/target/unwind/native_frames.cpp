@@ -272,6 +272,11 @@ NativeFrames::NativeFrames(std::unique_ptr<Session, SessionDeleter> session)
     : session_(std::move(session)) {}
 
 Result<NativeFrames> NativeFrames::open(Target& target) {
+    if (target.image().architecture() != Architecture::kX86_64) {
+        return fail(ErrorCode::kUnsupported,
+                    fmt::format("this program cannot read native frames of {} yet",
+                                name_of(target.image().architecture())));
+    }
     std::unique_ptr<Session, SessionDeleter> session(new Session);
     session->target = &target;
     session->root = target.root();

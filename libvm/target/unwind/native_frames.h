@@ -75,7 +75,8 @@ struct NativePlace {
 /// own root; no network is asked for any.
 class NativeFrames {
   public:
-    /// Opens the files that the node has mapped. Non-owning. kUnsupported: libdw refuses them.
+    /// Opens the files that the node has mapped. Non-owning. kUnsupported: libdw refuses them, or
+    /// the node is not of x86-64.
     static Result<NativeFrames> open(target::Target& target);
 
     /// By the thread's registers and stack bytes alone. `is_jit`: whether an address is in the

@@ -49,5 +49,13 @@ TEST(LayoutDiff, WordSizeCounts) {
     EXPECT_THAT(layout_diff(layout(), other), ElementsAre("word_bytes: 8 -> 4"));
 }
 
+TEST(LayoutDiff, TheArchitectureCountsAndIsInTheFile) {
+    auto other = layout();
+    other.architecture = "aarch64";
+    const auto read = parse_layout(layout_json(other));
+    ASSERT_TRUE(read) << read.error().message;
+    EXPECT_THAT(layout_diff(layout(), *read), ElementsAre("architecture: x86-64 -> aarch64"));
+}
+
 }  // namespace
 }  // namespace beamdump::layout

@@ -1,5 +1,6 @@
 #include <libvm/beam/layout/layout.h>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -69,6 +70,17 @@ TEST(Layout, RefusesWhatIsNotALayout) {
     EXPECT_THAT(Layout::parse(with("\"bytes\": 16", "\"bytes\": 99999999")).error().message,
                 HasSubstr("Thing has no sensible \"bytes\""));
     EXPECT_THAT(Layout::parse(with("\"name\"", "\"nam\"")).error().message, HasSubstr("name"));
+}
+
+TEST(Layout, IsOfOneArchitecture) {
+    EXPECT_EQ(Layout::parse(kSmall)->architecture(), Architecture::kX86_64) << "older files";
+    const auto of = [](std::string_view name) {
+        return Layout::parse(
+            with("\"source\"", fmt::format(R"("architecture": "{}", "source")", name)));
+    };
+    EXPECT_EQ(of("x86-64")->architecture(), Architecture::kX86_64);
+    EXPECT_EQ(of("aarch64")->architecture(), Architecture::kAarch64);
+    EXPECT_THAT(of("arm64").error().message, HasSubstr("'arm64', neither x86-64 nor aarch64"));
 }
 
 TEST(Layout, BuiltInOnesParseAndNameTheirRelease) {

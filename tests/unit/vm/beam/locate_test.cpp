@@ -172,6 +172,25 @@ TEST_P(Locate, NamesTheReleaseThatHasNoLayout) {
     EXPECT_EQ(find_release(*node.vm.open(FakeVm::Symbols::kNone), {}).value(), "26");
 }
 
+/// The node of a layout whose file says that it is for another architecture.
+TEST_P(Locate, RefusesALayoutOfAnotherArchitecture) {
+    StandardNode node(layout);
+    auto json = layout.json();
+    const std::string_view own = R"("architecture": "x86-64")";
+    json.replace(json.find(own), own.size(), R"("architecture": "aarch64")");
+    const auto other = Layout::parse(json).value();
+    LocateOptions options;
+    options.layout = other;
+    const auto given = locate_vm(node.vm.open(), options);
+    EXPECT_EQ(given.error().code, ErrorCode::kNoLayout);
+    EXPECT_THAT(given.error().message, HasSubstr("is of aarch64, but the node is of x86-64"));
+    options = {};
+    options.layouts = {other};
+    const auto known = locate_vm(node.vm.open(), options);
+    EXPECT_EQ(known.error().code, ErrorCode::kNoLayout);
+    EXPECT_THAT(known.error().message, HasSubstr("on x86-64 (known: none)"));
+}
+
 TEST_P(Locate, TellsMemoryFromWhatIsNot) {
     StandardNode node(layout);
     const auto vm = node.vm.located();

@@ -32,7 +32,8 @@ TEST(Parts, EveryStructureOfEveryReleaseIsInOnePartAndComesBackFromIt) {
         }
         EXPECT_EQ(structures, layout.structures().size());
         EXPECT_EQ(constants, layout.constants().size());
-        const auto again = compose("otp-1", "1", "put together again from its parts", parts);
+        const auto again = compose("otp-1", "1", Architecture::kX86_64,
+                                   "put together again from its parts", parts);
         ASSERT_TRUE(again) << again.error().message;
         const auto parts_again = split(*again);
         for (std::size_t part = 0; part < parts.size(); ++part) {

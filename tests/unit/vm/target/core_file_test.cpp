@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <fcntl.h>
 #include <functional>
+#include <numeric>
 #include <unistd.h>
 
 namespace beamdump::target {
@@ -75,6 +76,40 @@ TEST(CoreFile, ReadsSegmentsAndNotes) {
     EXPECT_EQ(core.files()[0].path, "/bin/a");
     EXPECT_EQ(core.files()[1].path, "/lib/b.so");
     EXPECT_EQ(core.files()[1].file_offset, 3 * kPage);
+}
+
+std::array<std::uint64_t, 31> numbered(std::uint64_t first) {
+    std::array<std::uint64_t, 31> x{};
+    std::iota(x.begin(), x.end(), first);
+    return x;
+}
+
+TEST(CoreFile, ReadsThreadsOfTheOtherArchitecture) {
+    CoreBuilder builder;
+    builder.header.e_machine = EM_AARCH64;
+    builder.process(7, "beam.smp", "beam.smp")
+        .aarch64_thread(7, numbered(1000), 0x7ff0, 0x1000, -1)
+        .aarch64_thread(8, numbered(2000), 0x8ff0, 0x2000, 63)
+        .files({{0x10000, 0x12000, 0, "/bin/a"}})
+        .segment({0x10000, 2 * kPage, std::string(kPage, 'a'), PF_R | PF_X});
+    const auto core = opened(builder.build()).value();
+    EXPECT_EQ(core.architecture(), Architecture::kAarch64);
+    ASSERT_THAT(core.threads(), SizeIs(2));
+    const auto& runs = core.threads()[0];
+    EXPECT_EQ(runs.thread, 7);
+    EXPECT_EQ(runs.instruction, 0x1000U);
+    EXPECT_EQ(runs.stack_pointer, 0x7ff0U);
+    EXPECT_EQ(runs.jit.process, 1021U);
+    EXPECT_EQ(runs.jit.stack_top, 1020U);
+    EXPECT_EQ(runs.jit.heap_top, 1023U);
+    EXPECT_FALSE(runs.in_system_call());
+    ASSERT_THAT(runs.general(), SizeIs(32));
+    EXPECT_EQ(runs.general()[30], 1030U);
+    EXPECT_EQ(runs.general()[31], 0x7ff0U);
+    const auto& waits = core.threads()[1];
+    EXPECT_EQ(waits.system_call, 63);
+    EXPECT_EQ(waits.first_argument, 2000U);
+    EXPECT_EQ(opened(small_core().build())->architecture(), Architecture::kX86_64);
 }
 
 siginfo_t fault(int signal, int code, std::uint64_t address) {
@@ -251,9 +286,13 @@ TEST(CoreFile, RefusesOtherFiles) {
 
 TEST(CoreFile, RefusesOtherMachines) {
     auto builder = small_core();
-    builder.header.e_machine = EM_AARCH64;
+    builder.header.e_machine = EM_RISCV;
     EXPECT_EQ(refused(builder).code, ErrorCode::kUnsupported);
-    EXPECT_THAT(refused(builder).message, HasSubstr("ELF machine 183"));
+    EXPECT_THAT(refused(builder).message, HasSubstr("ELF machine 243"));
+    // Threads of x86-64 are too short for aarch64.
+    builder.header.e_machine = EM_AARCH64;
+    EXPECT_EQ(refused(builder).code, ErrorCode::kCorrupt);
+    EXPECT_THAT(refused(builder).message, HasSubstr("expected 392"));
     Elf32_Ehdr small{};
     std::memcpy(small.e_ident, builder.header.e_ident, sizeof small.e_ident);
     small.e_ident[EI_CLASS] = ELFCLASS32;
