@@ -59,22 +59,9 @@ Row row_of(const query::HolderLine& holder) {
             holder.slice ? Cell(holder.slice->bytes) : Cell()};
 }
 
-std::vector<std::string> withheld(const query::ProcessesRead& read) {
-    std::vector<std::string> sentences;
-    if (read.inconsistent != 0) {
-        sentences.push_back(fmt::format("the terms of {}, which the dump lacks",
-                                        counted(read.inconsistent, "process", "processes")));
-    }
-    if (read.sensitive != 0) {
-        sentences.push_back(fmt::format("the terms of {} flagged sensitive (--sensitive)",
-                                        counted(read.sensitive, "process", "processes")));
-    }
-    return sentences;
-}
-
 /// What was not looked at, in one sentence; empty: nothing.
 std::string not_looked_at(const query::RefsAnswer& answer) {
-    auto sentences = withheld(answer.read);
+    auto sentences = withheld_sentences(answer.read);
     std::ranges::move(query::not_searched(answer.node), std::back_inserter(sentences));
     if (answer.unreadable != 0) {
         sentences.push_back(fmt::format("{} unreadable places", answer.unreadable));
@@ -98,7 +85,7 @@ Result<std::unique_ptr<Rows>> open_binaries(const Source& source, const Request&
         .derived = request.late,
         .any = request.sort.empty()};
     ASSIGN_OR_RETURN(auto found, query::node_binaries(*source.dump, query, source.limits));
-    auto missing = found.read ? withheld(*found.read) : std::vector<std::string>();
+    auto missing = found.read ? withheld_sentences(*found.read) : std::vector<std::string>();
     if (found.may_lack_some) {
         missing.emplace_back("the crash dump breaks off before or among its binaries");
     }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "query/process/every_process.h"
 #include "query/process/process_line.h"
 #include "sql/sql_table.h"
 
@@ -62,5 +63,8 @@ class Room {
 
 /// Withheld terms are no empty answer: kNotFound says why.
 Result<void> check_shown(Withheld withheld, const query::ProcessLine& line);
+
+/// What an answer lacks of processes, in sentences.
+std::vector<std::string> withheld_sentences(const query::ProcessesRead& read);
 
 }  // namespace beamdump::sql

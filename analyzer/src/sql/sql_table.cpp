@@ -18,11 +18,13 @@
 #include "query/tables/ets_tables.h"
 #include "query/tables/modules.h"
 #include "query/tables/persistent_terms.h"
+#include "sql/sql_hang.h"
 #include "sql/sql_holders.h"
 #include "sql/sql_rows.h"
 #include "sql/sql_samples.h"
 #include "sql/sql_terms.h"
 
+#include <libdump/base/amount_text.h>
 #include <libdump/base/return_if_error.h>
 #include <libdump/model/node_scheme.h>
 #include <libdump/model/owner_id.h>
@@ -430,6 +432,19 @@ constexpr std::string_view kCarrierSort = query::kCarrierSort;
 
 }  // namespace
 
+std::vector<std::string> withheld_sentences(const query::ProcessesRead& read) {
+    std::vector<std::string> sentences;
+    if (read.inconsistent != 0) {
+        sentences.push_back(fmt::format("the terms of {}, which the dump lacks",
+                                        counted(read.inconsistent, "process", "processes")));
+    }
+    if (read.sensitive != 0) {
+        sentences.push_back(fmt::format("the terms of {} flagged sensitive (--sensitive)",
+                                        counted(read.sensitive, "process", "processes")));
+    }
+    return sentences;
+}
+
 Result<void> check_shown(Withheld withheld, const query::ProcessLine& line) {
     switch (withheld) {
         case Withheld::kSensitive:
@@ -483,6 +498,12 @@ std::span<const Table> tables() {
               open_list<query::list_ets_tables, kEtsSort>,
               false,
               true},
+        Table{"hang",
+              "What a process, permission, scheduler... waits for, across kinds",
+              hang_columns(),
+              {},
+              true,
+              open_hang},
         Table{"heap_roots", "A root of a process's terms: y registers, messages, dictionary...",
               term_part_columns(), kOfProcess, true, open_terms},
         Table{"history",

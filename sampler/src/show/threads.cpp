@@ -79,6 +79,7 @@ class Threads {
     /// Those that wait for mutexes and that have them first, then by processor time.
     [[nodiscard]] std::vector<const ThreadFacts*> sorted() const {
         std::vector<const ThreadFacts*> sorted;
+        sorted.reserve(report_.threads.size());
         for (const auto& thread : report_.threads) {
             sorted.push_back(&thread);
         }
@@ -149,6 +150,7 @@ using CountedPlace = std::pair<const ThreadPlace*, const PlaceCount*>;
 /// Those that were seen most first, on processors before those that wait.
 std::vector<CountedPlace> sorted_places(const ThreadsReport& report) {
     std::vector<CountedPlace> sorted;
+    sorted.reserve(report.places.size());
     for (const auto& [place, count] : report.places) {
         sorted.emplace_back(&place, &count);
     }

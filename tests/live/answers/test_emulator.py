@@ -95,10 +95,23 @@ class Emulator(unittest.TestCase):
             self.assertEqual(self.end_of(first), "held")
             # Three puts, two loads, two checks.
             self.assertGreaterEqual(first["behind"], 7)
+        self.check_rows()
         if known and since:
             found = self.findings()
             self.assertRegex(found["emulator_waits"], "held .* in emulator:hold/2")
             self.assertRegex(found["emulator_waits"], "A purge of emulator does not go on")
+
+    def check_rows(self):
+        """The rows of sql lead to the ends of the chains, in as many steps."""
+        ended = tools.expect(tools.analyze("sql", self.dump, "SELECT * FROM hang WHERE followed", "--json"), 0, 3)
+        rows = {row["place"]: row for row in tools.parse(ended)["rows"]}
+        for name in ("second_put", "emulator_second", "first_put", "waiting_checker"):
+            chain = self.hang(name)["chain"]
+            places = [wait["process"]["pid"] if "process" in wait else wait["name"] for wait in chain]
+            row = rows[places[0]]
+            self.assertEqual((row["waits_for"], row["ends_at"], row["steps"]),
+                             (places[1], places[-1], len(places) - 1), chain)
+            self.assertEqual(row["wait"], chain[0]["waits"][0]["kind"])
 
     def hang(self, process):
         ended = tools.expect(tools.analyze("hang", self.dump, process, "--json"), 0, 3)

@@ -1,6 +1,7 @@
 #include "cli/sql_prompt.h"
 #include "program.h"
 #include "query/holders/node_binaries.h"
+#include "sample_caller.h"
 #include "sample_profile.h"
 #include "sample_tables.h"
 #include "sql/sql_question.h"
@@ -97,6 +98,37 @@ TEST_F(SqlTest, SamplesAreRows) {
     EXPECT_EQ(rows("SELECT sum(count) AS n FROM samples", "sampled.beamdump"), "n\n6\n");
     EXPECT_THAT(ask("SELECT * FROM samples", {"--csv"}, "tables.beamdump").err,
                 HasSubstr("the dump has no samples"));
+}
+
+TEST_F(SqlTest, WaitsAreRows) {
+    SampleDump waiting;
+    waiting.add(caller(21, 22));
+    waiting.add(caller(22, 21));
+    waiting.add(caller(23, 21));
+    waiting.add(caller(24, 25));
+    waiting.add(caller(25, 1));
+    waiting.add(alpha_process());
+    program_.put("waiting.beamdump", waiting.finish());
+    const auto asked = [&](const std::string& statement) {
+        const Ran ran = ask(statement, {"--csv"}, "waiting.beamdump");
+        // What the emulator waits for is not in the dump, which is said.
+        EXPECT_EQ(ran.status, 3) << ran.err;
+        EXPECT_THAT(ran.err, HasSubstr("the dump has no state of the emulator"));
+        std::string text = ran.out;
+        std::erase(text, '\r');
+        return text;
+    };
+    EXPECT_EQ(asked("SELECT place, wait, waits_for, certain, behind, ends_at, steps, in_cycle "
+                    "FROM hang ORDER BY place"),
+              "place,wait,waits_for,certain,behind,ends_at,steps,in_cycle\n"
+              "<0.21.0>,reply,<0.22.0>,1,2,,,1\n"
+              "<0.22.0>,reply,<0.21.0>,1,2,,,1\n"
+              "<0.23.0>,reply,<0.21.0>,1,0,,,0\n"
+              "<0.24.0>,reply,<0.25.0>,1,0,<0.1.0>,2,0\n"
+              "<0.25.0>,reply,<0.1.0>,1,1,<0.1.0>,1,0\n");
+    EXPECT_EQ(asked("SELECT ends_at, count(*) AS waiting FROM hang WHERE place_kind = 'process' "
+                    "AND followed GROUP BY 1 ORDER BY 2 DESC"),
+              "ends_at,waiting\n,3\n<0.1.0>,2\n");
 }
 
 TEST_F(SqlTest, ProcessesAreRows) {

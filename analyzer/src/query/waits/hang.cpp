@@ -10,6 +10,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <ranges>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -180,7 +182,84 @@ class Hangs {
     WaitCounts counts_;
 };
 
+/// Waits of all kinds.
+Result<ProcessesRead> add_all_waits(Dump& dump, const WaitsOptions& options,
+                                    const ProcessRows& rows, WaitGraph& graph,
+                                    std::vector<std::string>& untold) {
+    WaitsOptions all = options;
+    all.all_kinds = true;
+    ASSIGN_OR_RETURN(const auto read, add_call_waits(dump, all, rows, graph));
+    RETURN_IF_ERROR(add_emulator_waits(dump, rows, graph, untold));
+    return read;
+}
+
+/// Where chains end, each followed once.
+class ChainEnds {
+  public:
+    explicit ChainEnds(const WaitGraph& graph) : graph_(graph) {}
+
+    struct End {
+        std::optional<WaitPlace> place;
+        std::uint64_t steps = 0;
+    };
+
+    const End& of(const WaitPlace& from) {
+        std::vector<WaitPlace> way;
+        std::set<WaitPlace> on_way;
+        auto place = from;
+        while (!ends_.contains(place)) {
+            way.push_back(place);
+            const auto* const next = graph_.followed(place);
+            if (next == nullptr) {
+                ends_.emplace(place, End{place, 0});
+                break;
+            }
+            if (!on_way.insert(place).second || on_way.contains(next->to)) {
+                ends_.emplace(place, End{});
+                break;
+            }
+            place = next->to;
+        }
+        for (const auto& passed : way | std::views::reverse) {
+            const auto* const next = graph_.followed(passed);
+            if (!ends_.contains(passed) && next != nullptr) {
+                auto end = ends_.at(next->to);
+                end.steps += end.place ? 1 : 0;
+                ends_.emplace(passed, std::move(end));
+            }
+        }
+        return ends_.at(from);
+    }
+
+  private:
+    const WaitGraph& graph_;
+    std::map<WaitPlace, End> ends_;
+};
+
 }  // namespace
+
+Result<WaitLines> find_wait_lines(Dump& dump, const WaitsOptions& options) {
+    WaitLines answer;
+    ASSIGN_OR_RETURN(const auto rows, ProcessRows::read(dump, options.limits));
+    WaitGraph graph(options.limits);
+    ASSIGN_OR_RETURN(answer.read, add_all_waits(dump, options, rows, graph, answer.untold));
+    const WaitCounts counts(graph, cycles_of(graph));
+    ChainEnds ends(graph);
+    for (const auto& [place, edges] : graph.edges()) {
+        const auto& end = ends.of(place);
+        const auto* const followed = graph.followed(place);
+        for (const auto& edge : edges) {
+            answer.lines.push_back({.place = place,
+                                    .edge = edge,
+                                    .followed = &edge == followed,
+                                    .behind = counts.behind(place),
+                                    .end = end.place,
+                                    .steps = end.steps,
+                                    .in_cycle = counts.in_cycle(place)});
+        }
+    }
+    return answer;
+}
 
 Result<Hang> find_hang(Dump& dump, const std::string& file,
                        const std::optional<std::string>& process, const WaitsOptions& options) {
@@ -193,10 +272,7 @@ Result<Hang> find_hang(Dump& dump, const std::string& file,
     }
     ASSIGN_OR_RETURN(const auto rows, ProcessRows::read(dump, options.limits));
     WaitGraph graph(options.limits);
-    WaitsOptions all = options;
-    all.all_kinds = true;
-    ASSIGN_OR_RETURN(answer.read, add_call_waits(dump, all, rows, graph));
-    RETURN_IF_ERROR(add_emulator_waits(dump, rows, graph, answer.untold));
+    ASSIGN_OR_RETURN(answer.read, add_all_waits(dump, options, rows, graph, answer.untold));
     answer.waiting = static_cast<std::uint64_t>(std::ranges::count_if(
         graph.edges(), [](const auto& entry) { return entry.first.owner.has_value(); }));
     const Hangs hangs(dump, rows, graph);

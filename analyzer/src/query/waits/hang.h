@@ -64,6 +64,27 @@ struct Hang {
     std::vector<std::string> untold;  ///< sentences
 };
 
+/// One wait: a place and what it waits for.
+struct WaitLine {
+    WaitPlace place;
+    WaitEdge edge;
+    bool followed = false;     ///< chains go on this way
+    std::uint64_t behind = 0;  ///< processes that wait for the place, and so on
+    /// Where the chain from the place ends, after how many steps; nothing: it leads into a cycle.
+    std::optional<WaitPlace> end;
+    std::uint64_t steps = 0;
+    bool in_cycle = false;  ///< the chain comes back to the place
+};
+
+struct WaitLines {
+    ProcessesRead read;
+    std::vector<WaitLine> lines;      ///< in the order of places
+    std::vector<std::string> untold;  ///< sentences
+};
+
+/// All waits that find_hang() follows. kLimit.
+Result<WaitLines> find_wait_lines(Dump& dump, const WaitsOptions& options);
+
 /// Why processes do not go on: the ends for which most wait, or of one process (`<0.12.0>` or a
 /// name). Reads what add_call_waits() and add_emulator_waits() read; names of processes of what is
 /// shown. kNotFound: there is no such process.

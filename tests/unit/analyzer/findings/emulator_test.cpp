@@ -162,5 +162,54 @@ TEST_F(EmulatorFindings, VeryManyMonitorsOfOneProcessAreTold) {
     }
 }
 
+void add_fixed_table(SampleDump& dump, std::int64_t since_us) {
+    records::EtsTables page;
+    auto& table = *page.add_table();
+    table.set_name_atom(kAlphaAtom);
+    table.set_rows(3);
+    table.set_fixers(1);
+    table.add_fixer()->set_owner_id(format::owner_id_of(1, 0));
+    table.set_fixed_since_us(since_us);
+    dump.builder().trailer().add_ets_tables_offset(
+        dump.builder().append(format::RecordKind::kEtsTables, page));
+}
+
+TEST_F(EmulatorFindings, ATableThatIsFixedForMinutesIsTold) {
+    constexpr std::int64_t kCapturedUs = 1'700'000'000'000'000;
+    constexpr std::int64_t kMinute = 60'000'000;
+    for (const std::int64_t minutes : {4, 5, 61}) {
+        SampleDump dump(kCapturedUs);
+        dump.add(alpha_process());
+        add_fixed_table(dump, kCapturedUs - minutes * kMinute);
+        const auto findings = look(dump);
+        const auto sentences = found(findings, "fixed_table");
+        EXPECT_EQ(left_out(findings, "fixed_table"), "");
+        if (minutes < 5) {
+            EXPECT_THAT(sentences, IsEmpty());
+            continue;
+        }
+        EXPECT_THAT(sentences,
+                    ElementsAre(fmt::format("The table alpha has been fixed for {} minutes by "
+                                            "<0.1.0>: the rows that are deleted from it meanwhile "
+                                            "keep their memory.",
+                                            minutes)));
+    }
+}
+
+TEST_F(EmulatorFindings, ATableThatNobodyHasFixedIsNotTold) {
+    SampleDump dump;
+    dump.add(alpha_process());
+    add_fixed_table(dump, 0);
+    const auto findings = look(dump);
+    EXPECT_THAT(found(findings, "fixed_table"), IsEmpty());
+    EXPECT_EQ(left_out(findings, "fixed_table"), "");
+}
+
+TEST_F(EmulatorFindings, WithoutTablesNoneIsLookedForThatIsFixed) {
+    SampleDump dump;
+    dump.add(alpha_process());
+    EXPECT_THAT(left_out(look(dump), "fixed_table"), HasSubstr("no ETS tables"));
+}
+
 }  // namespace
 }  // namespace beamdump::test

@@ -90,6 +90,48 @@ TEST_F(HeldUp, CallsAloneAreNoChainAcrossKinds) {
     EXPECT_THAT(ran.out, HasSubstr("1 process waits for an answer of 1 process\n"));
 }
 
+/// Scheduler 1 holds up thread progress; so many processes are in its queue and in that of
+/// scheduler 2, and 4 is ready to run.
+std::vector<std::byte> with_queues(std::uint32_t first, std::uint32_t second) {
+    SampleDump dump;
+    auto& builder = dump.builder();
+    records::Schedulers page;
+    for (const auto& [number, length] : {std::pair{1U, first}, std::pair{2U, second}}) {
+        auto& scheduler = *page.add_scheduler();
+        scheduler.set_kind(records::SCHEDULER_KIND_NORMAL);
+        scheduler.set_number(number);
+        scheduler.set_busy(number == 1);
+        auto& queue = *page.add_run_queue();
+        queue.set_kind(records::SCHEDULER_KIND_NORMAL);
+        queue.set_number(number);
+        queue.set_length(length);
+    }
+    page.mutable_scheduler(0)->set_current_owner_id(format::owner_id_of(9, 0));
+    builder.trailer().add_schedulers_offset(builder.append(format::RecordKind::kScheduler, page));
+    SampleProcess ready;
+    ready.number = 4;
+    ready.status = records::PROCESS_STATUS_RUNNABLE;
+    dump.add(ready);
+    SampleProcess runs;
+    runs.number = 9;
+    runs.void_reason = records::VOID_REASON_RUNNING;
+    dump.add(runs);
+    add_emulator(builder);
+    return dump.finish();
+}
+
+TEST_F(HangTest, WhatIsReadyMayBeInTheOnlyQueueThatIsNotEmpty) {
+    program_.put("hang.beamdump", with_queues(1, 0));
+    EXPECT_THAT(shown({"<0.4.0>"}, 3),
+                ContainsRegex("  <0\\.4\\.0> demo:loop/1 \\(runnable in demo:loop/1\\)\n"
+                              "  -> may be in the run queue of scheduler 1\n"
+                              "  -> runs <0\\.9\\.0> .*\n"));
+    for (const auto& [first, second] : {std::pair{1U, 1U}, std::pair{0U, 1U}, std::pair{0U, 0U}}) {
+        program_.put("hang.beamdump", with_queues(first, second));
+        EXPECT_THAT(shown({"<0.4.0>"}, 3), Not(HasSubstr("run queue")));
+    }
+}
+
 TEST_F(HangTest, AProcessMayBeSuspendedByAnother) {
     SampleDump dump;
     auto process = suspended(2);
