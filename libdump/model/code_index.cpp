@@ -149,7 +149,12 @@ std::optional<std::string> CodeIndex::file_name(const records::Module& module, s
     if (!scheme) {
         return std::nullopt;
     }
-    return list_text(literals_, *scheme, module.file_name_words(static_cast<int>(file)));
+    auto name = list_text(literals_, *scheme, module.file_name_words(static_cast<int>(file)));
+    if (name) {
+        // A redaction hides characters as the number 0.
+        std::ranges::replace(*name, '\0', 'x');
+    }
+    return name;
 }
 
 void CodeIndex::add_line(const Columns& columns, std::uint64_t address, CodeLocation& location) {

@@ -64,8 +64,9 @@ WordLayout layout_of(format::RegionKind kind) {
         case RegionKind::kBinaryContent:
         case RegionKind::kExternalData:
         case RegionKind::kSpecificData:
-        case RegionKind::kCollectedHeap:  // its objects have lost their headers
             return WordLayout::kBlank;
+        case RegionKind::kCollectedHeap:
+            return WordLayout::kCollected;
     }
     return WordLayout::kBlank;
 }

@@ -24,6 +24,7 @@ class Redactor::Impl {
 
     Result<void> record(RecordKind kind, std::span<std::byte> payload);
     void node_scheme(format::TermScheme id) { node_scheme_ = id; }
+    void moved(MovedHeaders* headers) { moved_ = headers; }
     [[nodiscard]] std::uint64_t unread_words() const;
 
     AddressRanges& ranges() { return ranges_; }
@@ -47,6 +48,7 @@ class Redactor::Impl {
     AtomNames atoms_;
     AddressRanges ranges_;
     std::map<format::TermScheme, Passes> passes_;
+    MovedHeaders* moved_ = nullptr;
     bool is_crash_dump_ = false;  ///< the dump was converted from one
     std::optional<format::TermScheme> node_scheme_;
     std::optional<RegionHeader> last_;  ///< of the region whose further pieces may follow
@@ -103,6 +105,7 @@ Result<void> Redactor::Impl::record(RecordKind kind, std::span<std::byte> payloa
     if (node_scheme_) {
         ASSIGN_OR_RETURN(auto* const known, passes(*node_scheme_));
         words = &known->records;
+        words->moved(moved_);
     }
     return RecordPass(atoms_, words).message(payload, *decision.message);
 }
@@ -151,6 +154,7 @@ Result<void> Redactor::Impl::words(const RegionHeader& header, std::span<std::by
     if (header.first == 0) {
         known->regions.start(layout_of(header.region_kind), header.total);
     }
+    known->regions.moved(moved_);
     known->regions.at(header.address + header.first * kWordBytes);
     known->regions.run(data);
     return {};
@@ -194,6 +198,10 @@ bool Redactor::has_code_text(std::string_view text) const {
 
 Result<void> Redactor::record(RecordKind kind, std::span<std::byte> payload) {
     return impl_->record(kind, payload);
+}
+
+void Redactor::moved(MovedHeaders* headers) {
+    impl_->moved(headers);
 }
 
 std::uint64_t Redactor::unread_words() const {

@@ -3,6 +3,7 @@
 #include <libdump/base/error.h>
 #include <libdump/redact/address_ranges.h>
 #include <libdump/redact/kept_terms.h>
+#include <libdump/redact/moved_headers.h>
 #include <libdump/redact/policy.h>
 #include <libdump/write/record_filter.h>
 
@@ -41,6 +42,9 @@ class Redactor final : public RecordFilter {
     /// those.
     void code_text(std::string_view text);
     [[nodiscard]] bool has_code_text(std::string_view text) const;
+    /// Tells of the objects in the collected heaps that follow; null: it is not known which were
+    /// moved, and all words of these are overwritten. `headers` must outlive what it is told for.
+    void moved(MovedHeaders* headers);
 
     Result<void> record(format::RecordKind kind, std::span<std::byte> payload) override;
 

@@ -97,6 +97,11 @@ std::uint64_t WordPass::next(std::uint64_t word) {
             return stack_word(word);
         case WordLayout::kBlank:
             return 0;
+        case WordLayout::kCollected:
+            if (moved_ == nullptr || address_ == 0) {
+                return 0;
+            }
+            break;
         case WordLayout::kRow:
         case WordLayout::kObjects:
             break;
@@ -112,8 +117,24 @@ std::uint64_t WordPass::next(std::uint64_t word) {
     if (layout_ == WordLayout::kRow && (!row_begun_ || compressed_)) {
         return inside_row(word);
     }
-    return word_kind(scheme_, word) == WordKind::kHeader ? begin_object(word)
-                                                         : term_at(word, Where::kCell);
+    const auto kind = word_kind(scheme_, word);
+    if (kind == WordKind::kBoxed && layout_ == WordLayout::kCollected &&
+        moved_->is_target(pointer_of(word))) {
+        return begin_moved(word) ? word : 0;
+    }
+    return kind == WordKind::kHeader ? begin_object(word) : term_at(word, Where::kCell);
+}
+
+/// An object whose header was replaced by a pointer to its copy; its other words are as they were.
+bool WordPass::begin_moved(std::uint64_t pointer) {
+    const auto header = moved_->header(address_, pointer_of(pointer));
+    if (!header) {
+        layout_ = WordLayout::kBlank;
+        ++blanked_;
+        return false;
+    }
+    begin_object(*header);
+    return true;
 }
 
 /// The row's tuple, or what follows it in a compressed row: its size in bytes, then bytes.

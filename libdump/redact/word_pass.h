@@ -2,6 +2,7 @@
 
 #include <libdump/redact/address_ranges.h>
 #include <libdump/redact/kept_terms.h>
+#include <libdump/redact/moved_headers.h>
 #include <libdump/redact/policy.h>
 #include <libdump/term/term_scheme.h>
 
@@ -18,6 +19,9 @@ enum class WordLayout : std::uint8_t {
     kStack,    ///< terms and return addresses
     kRow,      ///< of an ETS table: a tuple, then objects, or the bytes of a compressed row
     kBlank,    ///< not known: all are overwritten
+    /// Objects of which a collection has moved some: as kObjects where moved() is known, else as
+    /// kBlank.
+    kCollected,
 };
 
 /// Overwrites the values in a region's words, in one pass from its first word to its last, without
@@ -35,6 +39,9 @@ class WordPass {
     void start(WordLayout layout, std::uint64_t words);
     /// Where the region's next word is. Before it is said, nothing is kept by its address.
     void at(std::uint64_t address) { address_ = address; }
+    /// Tells of the objects that were moved; null: it is not known which. It is asked by the words'
+    /// addresses.
+    void moved(MovedHeaders* headers) { moved_ = headers; }
     /// The region's next words, eight bytes each. Bytes after the last whole word are zeroed.
     void run(std::span<std::byte> words);
 
@@ -65,6 +72,7 @@ class WordPass {
 
     std::uint64_t next(std::uint64_t word);
     std::uint64_t begin_object(std::uint64_t header);
+    bool begin_moved(std::uint64_t pointer);
     std::uint64_t inside(std::uint64_t word);
     std::uint64_t inside_fun(std::uint64_t word);
     std::uint64_t inside_row(std::uint64_t word);
@@ -86,6 +94,7 @@ class WordPass {
     Level level_;
     const AddressRanges* ranges_;
     const KeptTerms* kept_;
+    MovedHeaders* moved_ = nullptr;
     std::uint64_t address_ = 0;  ///< of the current word; 0: not known
     std::uint64_t blanked_ = 0;
 

@@ -2,6 +2,7 @@
 #include <libdump/base/return_if_error.h>
 #include <libdump/read/dump_reader.h>
 #include <libdump/redact/redactor.h>
+#include <libdump/rewrite/moved_in_dump.h>
 #include <libdump/rewrite/redact_dump.h>
 #include <libdump/write/dump_writer.h>
 
@@ -83,10 +84,11 @@ Result<void> each_record(std::span<std::byte> content, const Visit& visit) {
 /// What has to be known before the first atom and the first word.
 class FirstPass {
   public:
-    FirstPass(redact::Redactor& redactor, const redact::Policy& policy)
-        : redactor_(redactor), has_term_lists_(policy.has_term_lists()) {}
+    FirstPass(redact::Redactor& redactor, DumpReader& reader, const redact::Policy& policy)
+        : redactor_(redactor), reader_(reader), has_term_lists_(policy.has_term_lists()) {}
 
-    Result<bool> look_at(const Record& record) {
+    /// `offset`: of the record in the dump's stream.
+    Result<bool> look_at(const Record& record, std::uint64_t offset) {
         switch (record.kind) {
             case RecordKind::kCapture:
                 return capture(record);
@@ -109,13 +111,20 @@ class FirstPass {
             case RecordKind::kCrashSections:
                 return crash_sections(record);
             case RecordKind::kProcess:
+                ++processes_;
                 return is_crash_dump_ ? process(record) : true;
+            case RecordKind::kProcessEnd:
+                return process_end(record, offset);
             case RecordKind::kAtoms:
                 return is_crash_dump_ ? atoms(record) : true;
             default:
                 return true;
         }
     }
+
+    /// In the order of their Process records.
+    std::vector<CollectedRun> take_collected() { return std::move(collected_); }
+    [[nodiscard]] format::TermScheme scheme() const { return scheme_; }
 
   private:
     template <typename Message>
@@ -149,7 +158,8 @@ class FirstPass {
     }
     Result<bool> node(const Record& record) {
         ASSIGN_OR_RETURN(const auto node, parsed<records::Node>(record));
-        redactor_.node_scheme(static_cast<format::TermScheme>(node.term_scheme()));
+        scheme_ = static_cast<format::TermScheme>(node.term_scheme());
+        redactor_.node_scheme(scheme_);
         words_at(node.literals_address(), node.literals_bytes() / 8);
         words_at(node.this_node_address(), 1);
         return true;
@@ -232,6 +242,15 @@ class FirstPass {
         }
         return true;
     }
+    Result<bool> process_end(const Record& record, std::uint64_t offset) {
+        ASSIGN_OR_RETURN(auto end, parsed<records::ProcessEnd>(record));
+        if (end.has_collection()) {
+            ASSIGN_OR_RETURN(auto directory, read_directory(reader_, end.directory(), offset));
+            collected_.push_back(
+                {processes_, std::move(*end.mutable_collection()), std::move(directory)});
+        }
+        return true;
+    }
     /// The texts are behind the processes and the sections.
     Result<bool> atoms(const Record& record) {
         ASSIGN_OR_RETURN(const auto page, parsed<records::Atoms>(record));
@@ -249,8 +268,12 @@ class FirstPass {
     }
 
     redact::Redactor& redactor_;
+    DumpReader& reader_;
     bool has_term_lists_;
     bool is_crash_dump_ = false;
+    format::TermScheme scheme_ = format::TermScheme::kUnknown;
+    std::uint64_t processes_ = 0;
+    std::vector<CollectedRun> collected_;
     std::map<std::uint32_t, std::set<std::uint32_t>> initial_calls_;  // functions by module
 };
 
@@ -322,6 +345,47 @@ Result<void> say_so(std::span<std::byte> content, const Record& record,
     return {};
 }
 
+/// Tells the redactor which objects were moved of each process that was captured in the middle of
+/// a collection.
+class RunFilter final : public RecordFilter {
+  public:
+    RunFilter(std::shared_ptr<redact::Redactor> redactor, DumpReader& reader,
+              format::TermScheme scheme, std::vector<CollectedRun> collected)
+        : redactor_(std::move(redactor)),
+          reader_(reader),
+          scheme_(scheme),
+          collected_(std::move(collected)) {}
+
+    Result<void> record(RecordKind kind, std::span<std::byte> payload) override {
+        if (kind == RecordKind::kProcess) {
+            RETURN_IF_ERROR(begin_process());
+        }
+        return redactor_->record(kind, payload);
+    }
+
+  private:
+    Result<void> begin_process() {
+        ++processes_;
+        redactor_->moved(nullptr);
+        moved_.reset();
+        if (next_ < collected_.size() && collected_[next_].number == processes_) {
+            ASSIGN_OR_RETURN(const auto scheme, scheme_of(scheme_));
+            moved_.emplace(scheme, reader_, collected_[next_]);
+            redactor_->moved(&*moved_);
+            ++next_;
+        }
+        return {};
+    }
+
+    std::shared_ptr<redact::Redactor> redactor_;
+    DumpReader& reader_;
+    format::TermScheme scheme_;
+    std::vector<CollectedRun> collected_;
+    std::size_t next_ = 0;
+    std::uint64_t processes_ = 0;
+    std::optional<MovedInDump> moved_;
+};
+
 class SecondPass {
   public:
     SecondPass(DumpWriter& writer, records::RedactionPolicy said)
@@ -369,21 +433,24 @@ Result<RedactedDump> redact_dump(const std::filesystem::path& path, std::unique_
             options.on_progress(done, 2 * reader.flat_bytes());
         }
     };
-    FirstPass first(*redactor, policy);
+    FirstPass first(*redactor, reader, policy);
     for (Frames frames(reader);;) {
         ASSIGN_OR_RETURN(const auto content, frames.next());
         if (!content) {
             break;
         }
-        RETURN_IF_ERROR(
-            each_record(*content, [&](const Record& record) { return first.look_at(record); }));
+        const auto begin = frames.offset() - content->size();
+        RETURN_IF_ERROR(each_record(*content, [&](const Record& record) {
+            return first.look_at(record, begin + record.at);
+        }));
         progress(frames.offset());
     }
     DumpWriterOptions writing;
     writing.level = options.level;
     writing.threads = options.threads;
     writing.frame_bytes = reader.header().frame_bytes;
-    writing.filter = redactor;
+    writing.filter =
+        std::make_shared<RunFilter>(redactor, reader, first.scheme(), first.take_collected());
     ASSIGN_OR_RETURN(auto writer, DumpWriter::create(std::move(sink), writing));
     SecondPass second(writer, redactor->said(true, options.tool_version));
     for (Frames frames(reader);;) {

@@ -25,6 +25,8 @@ class RunRecordWriter {
     Result<void> region(records::RegionRef ref);
     /// Adds a small region, packed with others. `region` can be reused.
     Result<void> packed_region(records::PackedRegion& region);
+    /// Writes those that wait.
+    Result<void> flush_regions();
     Result<void> message(records::Message message);
     Result<void> relations(const records::Relations& page);
 
@@ -39,7 +41,6 @@ class RunRecordWriter {
 
   private:
     Result<void> referenced();
-    Result<void> flush_regions();
     Result<void> flush_messages();
 
     DumpWriter* writer_;

@@ -91,7 +91,7 @@ std::vector<Collectors::Collected> Collectors::collected() {
     return found;
 }
 
-bool Collectors::is_good_moment(bool captures_collections) {
+bool Collectors::is_good_moment() {
     bool good = true;
     std::map<Address, Address> tops;
     each_current([&](Address process, const StructView& view) {
@@ -100,8 +100,8 @@ bool Collectors::is_good_moment(bool captures_collections) {
             return;
         }
         const auto state = view.get(f_.state);
-        if ((state & gc_) == 0 || !captures_collections) {
-            good = good && (state & (captures_collections ? running_ : gc_)) == 0;
+        if ((state & gc_) == 0) {
+            good = good && (state & running_) == 0;
             return;
         }
         // While messages are copied to the heap, its top grows.

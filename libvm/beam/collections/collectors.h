@@ -45,9 +45,9 @@ class Collectors {
     /// Whether a stop of a node that runs, if it begins now, is likely to find all large processes
     /// (of 1 MiB and more, which collect on dirty schedulers) where they can be captured: none runs
     /// on a normal scheduler, and none is in the last steps of a collection, or copies messages to
-    /// its heap: so one in a collection is looked at twice. Where collections cannot be captured:
-    /// none is in one. Reads one structure for each scheduler at work.
-    bool is_good_moment(bool captures_collections = true);
+    /// its heap: so one in a collection is looked at twice. Reads one structure for each scheduler
+    /// at work.
+    bool is_good_moment();
 
     /// Words of that process in place of those in memory: a cell whose first word is only in a
     /// register counts as not moved, or as moved.

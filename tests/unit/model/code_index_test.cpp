@@ -44,13 +44,13 @@ std::uint64_t add_string(std::vector<std::uint64_t>& literals, std::string_view 
 
 /// One module with two functions; the second one's first line begins in the padding before it.
 /// Its files: its own, and file 1.
-std::vector<std::byte> two_functions() {
+std::vector<std::byte> two_functions(std::string_view other_file = "g.hrl") {
     DumpBuilder builder(small_frames());
     builder.add_node();
     builder.add_atoms(0, {"false", "true", "node@host", "m", "f", "g"});
     std::vector<std::uint64_t> literals;
     const std::uint64_t own_name = add_string(literals, "m.erl");
-    const std::uint64_t other_name = add_string(literals, "g.hrl");
+    const std::uint64_t other_name = add_string(literals, other_file);
     records::RunDirectory directory;
     *directory.add_region() = builder.add_region(
         format::OwnerKind::kNode, 0, format::RegionKind::kLiterals, kLiteralBase, literals);
@@ -98,6 +98,11 @@ TEST(CodeIndex, FileNamesAreLiteralsTheModulesOwnFirst) {
     OpenedBytes opened(two_functions());
     EXPECT_EQ(opened.dump().code_at(0x1140)->file, "g.hrl");
     EXPECT_EQ(opened.dump().code_at(0x1010)->file, "m.erl");
+}
+
+TEST(CodeIndex, FileNamesThatARedactionHasHiddenAreLetters) {
+    OpenedBytes opened(two_functions(std::string_view("\0\0\0", 3)));
+    EXPECT_EQ(opened.dump().code_at(0x1140)->file, "xxx");
 }
 
 TEST(CodeIndex, LocationZeroIsNone) {

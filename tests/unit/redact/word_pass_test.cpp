@@ -1,3 +1,5 @@
+#include "words.h"
+
 #include <libdump/redact/word_pass.h>
 
 #include <gtest/gtest.h>
@@ -8,24 +10,13 @@
 namespace beamdump::redact {
 namespace {
 
-using Words = std::vector<std::uint64_t>;
 using format::TermScheme;
 
 constexpr std::uint64_t kHere = 0x7F12'3400'0000;
-constexpr std::uint64_t kText = 0x7465'7263'6573'2121;  // "!!secret"
 constexpr std::uint64_t kBoxed = kHere + 2;
 constexpr std::uint64_t kList = kHere + 1;
 constexpr std::uint64_t kAtom = 77U << 6U | 0xBU;
 constexpr std::uint64_t kPid = 5U << 4U | 0x3U;
-constexpr std::uint64_t kNil = 0x3B;
-constexpr std::uint64_t kX = 0x7878'7878'7878'7878;
-
-constexpr std::uint64_t small(std::uint64_t value) {
-    return value << 4U | 0xFU;
-}
-constexpr std::uint64_t header(std::uint64_t subtag, std::uint64_t arity) {
-    return arity << 6U | subtag << 2U;
-}
 
 AddressRanges ranges() {
     AddressRanges ranges;

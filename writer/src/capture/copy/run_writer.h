@@ -46,6 +46,8 @@ class RunWriter {
     Result<void> region(format::RegionKind kind, const beam::Span& span, Address off_heap = 0);
     /// A heap fragment: packed with others if it is small, else a region.
     Result<void> fragment(format::RegionKind kind, const beam::Fragment& fragment);
+    /// Writes the fragments that wait for others.
+    Result<void> flush_fragments() { return records_.flush_regions(); }
     Result<void> message(beam::QueueEntry& entry);
     Result<void> relations(const records::Relations& page) { return records_.relations(page); }
 

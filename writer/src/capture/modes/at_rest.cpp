@@ -82,7 +82,7 @@ class AtRest {
             }
             request.contents = batch.contents(index);
             request.watch = watch_;
-            request.standing = session_.options().redactor == nullptr;
+            request.standing = true;
             request.unclear = session_.stopper().collectors().unclear(slot.address);
             request.mended = session_.stopper().collectors().mended(slot.address);
             request.skip_reason = session_.skip_reason(structure);

@@ -132,7 +132,7 @@ Result<bool> ProcessRetrier::capture(Pending& pending,
     request.own_collection =
         yield_state.apply_to_collection(pending.slot.address, before_.structure);
     request.contents = contents;
-    request.standing = standing && session_->options().redactor == nullptr;
+    request.standing = standing;
     request.unclear = session_->stopper().collectors().unclear(pending.slot.address);
     request.mended = session_->stopper().collectors().mended(pending.slot.address);
     request.skip_reason = session_->skip_reason(before_.structure);

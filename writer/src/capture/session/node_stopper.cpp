@@ -60,8 +60,8 @@ void NodeStopper::threads_stopped(std::span<const target::ThreadRegisters> threa
 void NodeStopper::await_good_moment() {
     const auto begin = std::chrono::steady_clock::now();
     const auto end = begin + std::min(patience_left_, parts_.patience / kStopsToWaitFor);
-    while (std::chrono::steady_clock::now() < end &&
-           !collectors_.is_good_moment(parts_.captures_collections) && !parts_.cancelled()) {
+    while (std::chrono::steady_clock::now() < end && !collectors_.is_good_moment() &&
+           !parts_.cancelled()) {
         std::this_thread::sleep_for(kBetweenLooks);
     }
     patience_left_ -= std::min<std::chrono::nanoseconds>(patience_left_,

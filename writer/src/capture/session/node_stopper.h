@@ -71,8 +71,6 @@ class NodeStopper {
         std::function<bool()> cancelled;
         /// How long good moments are waited for, in all.
         std::chrono::nanoseconds patience;
-        /// Whether a process in the middle of a collection can be captured.
-        bool captures_collections = true;
     };
     NodeStopper(Parts parts, beam::YieldState yield_state, beam::NativeCalls native_calls,
                 beam::Collectors collectors);

@@ -35,6 +35,27 @@ std::string detail_of(const Try& request, const beam::ProcessView& process) {
     return detail;
 }
 
+/// Of a process in memory that stands still.
+class MovedInMemory final : public redact::MovedHeaders {
+  public:
+    MovedInMemory(const TagScheme& scheme, memory::MemorySource& memory,
+                  const beam::CollectionSpaces& spaces)
+        : MovedHeaders(scheme), memory_(memory), promoted_(spaces.promoted), block_(spaces.block) {}
+
+    [[nodiscard]] bool is_target(std::uint64_t address) const override {
+        return promoted_.holds(address) || block_.holds(address);
+    }
+
+  private:
+    std::size_t words(std::uint64_t address, std::span<std::uint64_t> into) override {
+        const auto read = memory_.read_some(address, std::as_writable_bytes(into));
+        return read.value_or(0) / sizeof(std::uint64_t);
+    }
+
+    memory::MemorySource& memory_;
+    beam::Span promoted_, block_;
+};
+
 /// Whether the reason of a request, that of the last try, tells more than what the process is doing
 /// when it is listed: it goes on meanwhile.
 bool tells_more(const Try& request, const beam::ProcessView& process) {
@@ -354,12 +375,7 @@ Result<void> ProcessCapture::collected_heaps(const beam::ProcessView& process, R
         shown_.look(begin, words);
     };
     const auto* const before = run.observe(&look);
-    const auto collected = [&]() -> Result<void> {
-        for (const auto& span : spaces.from) {
-            RETURN_IF_ERROR(run.region(RegionKind::kCollectedHeap, span));
-        }
-        return fragments(process, run);
-    }();
+    const auto collected = collected_words(process, run);
     run.observe(before);
     RETURN_IF_ERROR(collected);
     records::Collection collection;
@@ -376,6 +392,31 @@ Result<void> ProcessCapture::collected_heaps(const beam::ProcessView& process, R
     }
     *outcome.end.mutable_collection() = std::move(collection);
     return {};
+}
+
+/// The words that are collected; the redactor is told which of their objects were moved.
+Result<void> ProcessCapture::collected_words(const beam::ProcessView& process, RunWriter& run) {
+    const auto write = [&]() -> Result<void> {
+        for (const auto& span : collecting_->from) {
+            RETURN_IF_ERROR(run.region(format::RegionKind::kCollectedHeap, span));
+        }
+        RETURN_IF_ERROR(fragments(process, run));
+        return run.flush_fragments();
+    };
+    if (parts_.redactor == nullptr) {
+        return write();
+    }
+    ASSIGN_OR_RETURN(const auto scheme, beam::term_scheme_of(parts_.vm));
+    MovedInMemory moved(scheme, parts_.vm.memory(), *collecting_);
+    parts_.redactor->moved(&moved);
+    auto written = write();
+    parts_.redactor->moved(nullptr);
+    if (written && moved.any_unknown()) {
+        return fail(
+            ErrorCode::kChanged,
+            "its collection stands where the size of an object that was moved is not known");
+    }
+    return written;
 }
 
 Result<void> ProcessCapture::heaps(const beam::ProcessView& process, RunWriter& run) {

@@ -2,6 +2,7 @@
 
 #include "capture/copy/binary_store.h"
 
+#include <libdump/redact/redactor.h>
 #include <libdump/write/process_index_writer.h>
 #include <libvm/beam/collections/collection.h>
 #include <libvm/beam/collections/collectors.h>
@@ -79,6 +80,8 @@ class ProcessCapture {
         bool read_ahead;
         /// The atom of TranslatedCalls' key; nothing: the node has no such atom.
         std::optional<std::uint32_t> initial_call_atom;
+        /// Hides values in what is written; null: nothing does.
+        redact::Redactor* redactor;
     };
     static Result<ProcessCapture> open(Parts parts);
 
@@ -128,6 +131,7 @@ class ProcessCapture {
     void mend(Address begin, std::span<std::byte> words) const;
     Result<void> collected_heaps(const beam::ProcessView& process, RunWriter& run,
                                  Outcome& outcome);
+    Result<void> collected_words(const beam::ProcessView& process, RunWriter& run);
     Result<void> fragments(const beam::ProcessView& process, RunWriter& run);
     Result<void> off_heap(const beam::ProcessView& process, const RunWriter& run);
     Result<void> list(beam::Address first, std::uint64_t limit);

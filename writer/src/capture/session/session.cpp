@@ -117,8 +117,7 @@ Session::Session(const CaptureOptions& options, std::unique_ptr<beam::Vm> vm, Ch
       listener_(listener),
       cancelled_(cancelled),
       stopper_({*vm_, writer_, options.stops, [this](std::string text) { warn(std::move(text)); },
-                [this] { return cancelled_ || out_of_time(); }, options.patience,
-                options.redactor == nullptr},
+                [this] { return cancelled_ || out_of_time(); }, options.patience},
                std::move(yield_state), std::move(native_calls), std::move(collectors)),
       copier_(writer_, vm_->bulk(),
               vm_->target().has_swapped_pages() ? &vm_->target().pages() : nullptr, scheme,
@@ -316,10 +315,11 @@ Result<void> Session::no_crash() {
 Result<void> Session::open_processes(std::unique_ptr<beam::CodeLookup> code, BinaryStore binaries) {
     ASSIGN_OR_RETURN(auto table, beam::IdTable::processes(*vm_));
     auto& target = vm_->target();
-    ASSIGN_OR_RETURN(auto capture, ProcessCapture::open(
-                                       {*vm_, std::move(code), copier_, std::move(binaries), index_,
-                                        most_bytes(target) / kSmallestMemberBytes,
-                                        !target.has_swapped_pages(), node_.initial_call_atom()}));
+    ASSIGN_OR_RETURN(auto capture,
+                     ProcessCapture::open({*vm_, std::move(code), copier_, std::move(binaries),
+                                           index_, most_bytes(target) / kSmallestMemberBytes,
+                                           !target.has_swapped_pages(), node_.initial_call_atom(),
+                                           options_.redactor.get()}));
     processes_.emplace(table, std::move(capture));
     return {};
 }
