@@ -14,8 +14,6 @@ from support.node import compile_testdata
 from support.paths import CAPTURE
 
 NOT_TO_BE_HAD = 77
-ERLANG = pathlib.Path("/usr/lib/erlang")
-PROGRAMS = ("beam.smp", "erl_child_setup", "inet_gethost", "erlexec")
 # What was in core_pattern before: keeps each core's size and first bytes.
 SAVE = """#!/bin/sh
 cat > /node/core.$1
@@ -53,12 +51,7 @@ class CorePattern(unittest.TestCase):
     def test_handler(self):
         scratch = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
         guest = Guest(scratch / "guest")
-        [erts] = ERLANG.glob("erts-*")
-        for name in PROGRAMS:
-            guest.copy(erts / "bin" / name)
-        for folder in ("bin", "releases", *(f"lib/{path.name}" for application in ("kernel", "stdlib")
-                                            for path in ERLANG.glob(f"lib/{application}-*"))):
-            guest.copy(ERLANG / folder)
+        guest.copy_erlang()
         guest.copy(f"{build_nif(scratch, 'dying')}.so", "/node/dying_nif.so")
         guest.copy(compile_testdata(scratch), "/node/ebin")
         guest.copy(CAPTURE, "/usr/bin/beamdump-capture")

@@ -8,6 +8,8 @@ import subprocess
 # An emulated processor, on a machine that others use.
 MOST_SECONDS = 1200
 MEMORY_MIB = 1536
+ERLANG = pathlib.Path("/usr/lib/erlang")
+PROGRAMS = ("beam.smp", "erl_child_setup", "inet_gethost", "erlexec")
 # What the guest runs first. Its last lines are the test's.
 INIT = """#!/bin/busybox sh
 /bin/busybox --install -s /bin
@@ -86,7 +88,16 @@ class Guest:
                 library.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy(word, library)
 
-    def run(self, commands):
+    def copy_erlang(self):
+        """This machine's own Erlang: what a node needs that runs nothing but kernel and stdlib."""
+        [erts] = ERLANG.glob("erts-*")
+        for name in PROGRAMS:
+            self.copy(erts / "bin" / name)
+        for folder in ("bin", "releases", *(f"lib/{path.name}" for application in ("kernel", "stdlib")
+                                            for path in ERLANG.glob(f"lib/{application}-*"))):
+            self.copy(ERLANG / folder)
+
+    def run(self, commands, most_seconds=MOST_SECONDS):
         """Boots, runs the commands and powers off; what it printed, and what it wrote to /dev/ttyS1."""
         self.write("/commands", commands)
         image, second = self.directory / "root.cpio", self.directory / "ttyS1"
@@ -104,9 +115,9 @@ class Guest:
                    "-serial", f"file:{console}", "-serial", f"file:{second}", "-monitor", "none"]
         try:
             complaints = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True,
-                                        timeout=MOST_SECONDS).stderr.decode(errors="replace")
+                                        timeout=most_seconds).stderr.decode(errors="replace")
         except subprocess.TimeoutExpired:
-            complaints = f"it still ran after {MOST_SECONDS} s"
+            complaints = f"it still ran after {most_seconds} s"
         told = console.read_text(errors="replace").replace("\r", "")
         if "GUEST ENDS" not in told:
             raise AssertionError(f"the guest did not end as it should: {complaints[-1000:]}\n"

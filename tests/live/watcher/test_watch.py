@@ -6,11 +6,14 @@ BEAMDUMP_LEAKS: how often each kind of leak (1; soak: 25)."""
 import concurrent.futures
 import contextlib
 import ctypes
+import dataclasses
 import json
 import mmap
 import os
 import pathlib
+import random
 import re
+import shlex
 import signal
 import subprocess
 import tempfile
@@ -109,6 +112,20 @@ def wait_past(dump):
     name = re.search(r"-(\d{8}T\d{6})Z[-.]", dump)[1]
     while time.strftime("%Y%m%dT%H%M%S", time.gmtime()) <= name:
         time.sleep(0.05)
+
+
+@dataclasses.dataclass
+class Incident:
+    """What is left of a node that the kernel ended."""
+    summary: dict
+    dump: pathlib.Path
+    recording: str
+
+
+def bytes_of(line):
+    """The change in a line of the text of `history`: "+299.4 MiB"."""
+    amount, unit = re.search(r"([+-][\d.]+) (B|KiB|MiB|GiB)", line).groups()
+    return float(amount) * 1024 ** ("B", "KiB", "MiB", "GiB").index(unit)
 
 
 class WithNode(unittest.TestCase):
@@ -467,7 +484,7 @@ class Container(WithNode):
             self.assertGreaterEqual(history["oom_kills_at_end"], 1)
             memory = [reading["memory"] for reading in history["readings"]]
             self.assertGreater(memory[-1], memory[0] + LIMIT_MIB * MIB // 4)
-            return summary
+            return Incident(summary, watch.dumps()[0], watch.events("watching")[0]["recording"])
 
     def test_a_leak_is_in_a_dump_before_the_kill(self):
         # A leak is mostly a wait, each in a container of its own: all kinds at the same time.
@@ -477,7 +494,34 @@ class Container(WithNode):
                 for kind, leak in leaks.items():
                     with self.subTest(kind=kind, number=number):
                         # The first finding names what fills the node.
-                        self.assertIn(f"filling_{kind}", leak.result()["findings"][0]["sentence"])
+                        self.assertIn(f"filling_{kind}", leak.result().summary["findings"][0]["sentence"])
+
+    def test_four_commands_name_the_culprit_of_an_incident(self):
+        """Those of docs/watch.md, "Afterwards": what leaks is not known to who asks."""
+        kind = random.SystemRandom().choice(KINDS)
+        incident = self.leak(kind, 0)
+        history = run(ANALYZE, "history", incident.recording).stdout
+        self.assertRegex(history, r"(?m)^The node had ended by .* \(OOM kill\)\.$")
+        grew = {line.split()[0]: bytes_of(line) for line in history.splitlines()
+                if re.match(r"(processes_memory|binary|ets) ", line)}
+        print(f"grew by {grew}", flush=True)
+        summary = run(ANALYZE, "summary", incident.dump).stdout
+        first = re.search(r"(?m)^Findings\b.*\n  (\S(?:.|\n(?! +beamdump))*)\n +(beamdump-analyze .*)$", summary)
+        self.assertIsNotNone(first, summary)
+        finding, command = first.groups()
+        shown = run(ANALYZE, *shlex.split(command)[1:]).stdout
+        # A process, or a table whose owner the command shows.
+        table = re.search(r"ETS\s+table\s+(\w+)", finding)
+        culprit = (re.search(rf"(?m)^{table[1]} .* <[\d.]+> +(\w+)", shown) if table
+                   else re.search(r"(\w+)\s+\(<[\d.]+>\)", finding))[1]
+        process = run(ANALYZE, "process", incident.dump, culprit).stdout
+        print(f"{kind}: {finding}\n{command}", flush=True)
+        # Now it is told.
+        self.assertEqual(culprit, f"filling_{kind}")
+        if kind != "binaries":  # its terms show all that it keeps, and the command lists what they do not show
+            self.assertIn(culprit, shown)
+        self.assertIn("filling:fill/1", process)
+        self.assertEqual(max(grew, key=grew.get), {"binaries": "binary", "rows": "ets"}.get(kind, "processes_memory"))
 
 
 class Refusals(WithNode):
