@@ -314,7 +314,7 @@ def main():
     # Exports are validated by test_exports.py, the answers of the sampler and of mcp by the live tests of their names.
     described = {identity.split(":")[2] for identity in schemas} - {
         "common", "export", "export-line", "open", "stacks", "alloc", "alloc-functions", "off-cpu",
-        "top", "redaction-policy"}
+        "top", "threads", "redaction-policy"}
     assert answered == described, f"schemas without an answer: {described - answered}"
     commands = commands_with_json(program)
     answered.remove("groups")  # of several commands

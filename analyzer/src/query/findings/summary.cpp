@@ -212,7 +212,8 @@ Summary recorded_summary(Dump& dump, const std::string& file) {
 
 Result<Summary> summarize(Dump& dump, const std::string& file, const FindingsOptions& options) {
     Summary summary = recorded_summary(dump, file);
-    if (!dump.term_style()) {
+    const bool own_style = !dump.term_style();
+    if (own_style) {
         // Of messages that findings show, as the command messages prints them.
         dump.set_term_style({.syntax = syntax_of_node(dump).value_or(TermSyntax::kErlang)});
     }
@@ -227,6 +228,9 @@ Result<Summary> summarize(Dump& dump, const std::string& file, const FindingsOpt
     }
     summary.statuses = status_counts(facts);
     summary.findings = find_findings(facts);
+    if (own_style) {
+        dump.clear_term_style();
+    }
     return summary;
 }
 
