@@ -119,6 +119,12 @@ make(<<"stuck_server">>, _) ->
     gen_server:cast(Pid, stick),
     callers(Pid, 30),
     Pid;
+make(<<"stuck_process">>, _) ->
+    Pid = spawn_link(fun() -> register(incident_plain, self()), receive never -> ok end end),
+    wait_until(fun() -> whereis(incident_plain) =:= Pid end),
+    _ = [spawn_link(fun() -> ask_without_gen(Pid) end) || _ <- lists:seq(1, 30)],
+    wait_until(fun() -> {message_queue_len, 30} =:= process_info(Pid, message_queue_len) end),
+    Pid;
 make(<<"chain">>, _) ->
     {ok, Last} = gen_server:start_link({local, incident_last}, ?MODULE, server, []),
     {ok, First} = gen_server:start_link({local, incident_first}, ?MODULE, server, []),
@@ -221,6 +227,12 @@ callers(Server, Count) ->
     _ = [spawn_link(fun() -> gen_server:call(Server, question, infinity) end)
          || _ <- lists:seq(1, Count)],
     wait_until(fun() -> {message_queue_len, Count} =< process_info(Server, message_queue_len) end).
+
+%% As code does that is older than gen, or does not know it.
+ask_without_gen(Pid) ->
+    Monitor = monitor(process, Pid),
+    Pid ! {self(), Monitor, question},
+    receive {Monitor, Answer} -> Answer end.
 
 in_calls(Pids) ->
     Calls = {current_function, {gen, do_call, 4}},

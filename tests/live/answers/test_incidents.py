@@ -24,6 +24,7 @@ INCIDENTS = {
     "heap": ("process_memory", "incident_heap"),
     "deadlock": ("call_cycle", "incident_one"),
     "stuck_server": ("waiting_callers", "incident_stuck"),
+    "stuck_process": ("waiting_callers", "incident_plain"),
     "chain": ("waiting_callers", "incident_last"),
     "file_server": ("waiting_callers", "file_server_2"),
     "busy_port": ("busy_port", "15 processes"),
