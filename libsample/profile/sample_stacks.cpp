@@ -32,7 +32,7 @@ void make_stacks_present(ObservedNode& node, const NodeThreads& threads) {
 constexpr std::uint64_t kMostStackWords = std::uint64_t{1} << 16U;
 
 /// From the return address on, with the words of kLightBif.
-constexpr std::uint64_t kCallBytes = 4 * 8;
+constexpr std::uint64_t kCallBytes = std::uint64_t{4} * 8;
 
 /// Fragments that call the scheduler, which works for no process or for the next one
 /// (jit/x86/process_main.cpp, OTP 25 to 29).

@@ -278,7 +278,7 @@ std::optional<std::string> reason_in_words(std::string_view reason) {
         }
         reason = *within;
     }
-    const auto innermost = innermost_in_words(reason);
+    auto innermost = innermost_in_words(reason);
     if (children.empty()) {
         return innermost;
     }

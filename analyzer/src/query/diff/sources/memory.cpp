@@ -42,7 +42,7 @@ Result<void> read_memory(DiffContext& context, std::size_t number, ThingTable& t
         table.add(category, {.size = bytes});
     }
     if (found.resident_bytes) {
-        table.add("resident", {.size = *found.resident_bytes});
+        table.add("resident", {.size = found.resident_bytes});
     }
     return {};
 }
