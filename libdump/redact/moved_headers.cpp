@@ -9,12 +9,11 @@ namespace {
 /// SUB_BINARY_SUBTAG (erl_term.h, up to OTP 26), without the original's word, as the VM counts.
 constexpr std::uint64_t kSubBinaryHeader = (otp25::kSubWords - 2) << 6U | 10U << 2U;
 constexpr std::uint64_t kMostConvertedBytes = 3 * kWordBytes;
-/// Bit size, bit offset and is_writable; all are 0 in a sub binary that is converted.
-constexpr std::uint64_t kSubBitsMask = 0xFF'FFFF;
 
 bool is_like_sub_binary(const TagScheme& scheme, std::span<const std::uint64_t> original,
                         std::uint64_t bytes) {
     return original.size() >= otp25::kSubWords && original[otp25::kBinarySize] == bytes &&
+           // All are 0 in one that is converted.
            (original[otp25::kSubBits] & kSubBitsMask) == 0 &&
            word_kind(scheme, original[otp25::kSubOriginal]) == WordKind::kBoxed;
 }

@@ -9,6 +9,10 @@
 
 namespace beamdump::redact {
 
+/// The fields of a sub binary's word otp25::kSubBits: bit size, bit offset and is_writable. What
+/// follows is the compiler's padding, which may hold anything.
+inline constexpr std::uint64_t kSubBitsMask = 0xFF'FFFF;
+
 /// What an object had in place of the address of its copy, in the words of a process in the middle
 /// of a collection (schemas/dump-format.md, 5.5).
 class MovedHeaders {

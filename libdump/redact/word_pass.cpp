@@ -31,9 +31,7 @@ constexpr std::uint64_t kMaxIndex = std::uint64_t{1} << 28U;
 constexpr unsigned kMaxIdentifierBits = 40;
 constexpr std::uint64_t kMaxSlot = std::uint64_t{1} << 24U;
 
-/// Bytes of these words that are fields; what follows is the compiler's padding, which may hold
-/// anything.
-constexpr std::uint64_t kSubBitsMask = 0xFF'FFFF;
+/// The bytes of a fun's counts; what follows is the compiler's padding, which may hold anything.
 constexpr std::uint64_t kFunCountsMask = 0xFFFF;
 
 /// Words of the object if its header alone says them; 0: the words after it say them. nullopt: it

@@ -229,8 +229,7 @@ std::optional<std::string> innermost_in_words(std::string_view reason) {
     if (reason == "nodistribution") {
         return std::string(
             "the node's distribution (nodistribution), as where its name is in use or not valid, "
-            "or "
-            "epmd does not answer");
+            "or epmd does not answer");
     }
     const auto parts = elements_of(reason, '{');
     if (parts && parts->texts.size() >= 2) {

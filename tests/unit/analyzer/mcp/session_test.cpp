@@ -71,6 +71,21 @@ class McpSession : public ::testing::Test {
     std::string call(const std::string& tool, const std::string& arguments) {
         return ask("tools/call", fmt::format(R"("name":"{}","arguments":{{{}}})", tool, arguments));
     }
+    /// A call whose answer has no end.
+    static std::string endless_call(std::size_t id) {
+        return fmt::format(R"({{"jsonrpc":"2.0","id":{},"method":"tools/call","params":)"
+                           R"({{"name":"sql","arguments":{{{}}},{}}}}})",
+                           id, kEndless, kMeta);
+    }
+    /// Asks it, with no time to answer.
+    void ask_until_time_is_over() {
+        begin({.dumps = {dump_}, .folders = {}, .open = {}}, std::chrono::seconds(0));
+        session_->receive(endless_call(7));
+        while (session_->busy()) {
+            session_->check_time();
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }
+    }
     static std::string initialize(const std::string& version) {
         return fmt::format(
             R"({{"jsonrpc":"2.0","id":0,"method":"initialize","params":{{"protocolVersion":"{}",)"
@@ -275,14 +290,7 @@ TEST_F(McpSession, ADumpStaysOpenUntilItsFileChanges) {
 }
 
 TEST_F(McpSession, ADumpOfAStoppedQuestionIsOpenedAnew) {
-    begin({.dumps = {dump_}, .folders = {}, .open = {}}, std::chrono::seconds(0));
-    session_->receive(fmt::format(R"({{"jsonrpc":"2.0","id":7,"method":"tools/call","params":)"
-                                  R"({{"name":"sql","arguments":{{{}}},{}}}}})",
-                                  kEndless, kMeta));
-    while (session_->busy()) {
-        session_->check_time();
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    }
+    ask_until_time_is_over();
     EXPECT_EQ(open_descriptors(dump_), 0);
     taken_ = output_->text().size();
     EXPECT_THAT(text_of(call("processes", R"("dump":"sample.beamdump")")), HasSubstr("alpha"));
@@ -326,24 +334,19 @@ TEST_F(McpSession, ResourcesAreServed) {
 }
 
 TEST_F(McpSession, ACallIsCancelled) {
-    const auto line = [](int id) {
-        return fmt::format(R"({{"jsonrpc":"2.0","id":{},"method":"tools/call","params":)"
-                           R"({{"name":"sql","arguments":{{{}}},{}}}}})",
-                           id, kEndless, kMeta);
-    };
     const auto cancel = [](int id) {
         return fmt::format(R"({{"jsonrpc":"2.0","method":"notifications/cancelled","params":)"
                            R"({{"requestId":{}}}}})",
                            id);
     };
-    session_->receive(line(7));
-    session_->receive(line(8));
+    session_->receive(endless_call(7));
+    session_->receive(endless_call(8));
     EXPECT_TRUE(session_->busy());
     // What is no call is answered meanwhile; an id that is in use is refused.
     session_->receive(
         fmt::format(R"({{"jsonrpc":"2.0","id":9,"method":"tools/list","params":{{{}}}}})", kMeta));
     EXPECT_THAT(output_->text(), HasSubstr(R"("id":9,"result")"));
-    session_->receive(line(8));
+    session_->receive(endless_call(8));
     EXPECT_THAT(output_->text(), HasSubstr("is being answered"));
     session_->receive(cancel(100));
     session_->receive(cancel(8));
@@ -354,23 +357,14 @@ TEST_F(McpSession, ACallIsCancelled) {
 }
 
 TEST_F(McpSession, ACallThatTakesTooLongSaysSo) {
-    begin({.dumps = {dump_}, .folders = {}, .open = {}}, std::chrono::seconds(0));
-    session_->receive(fmt::format(R"({{"jsonrpc":"2.0","id":7,"method":"tools/call","params":)"
-                                  R"({{"name":"sql","arguments":{{{}}},{}}}}})",
-                                  kEndless, kMeta));
-    while (session_->busy()) {
-        session_->check_time();
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    }
+    ask_until_time_is_over();
     EXPECT_THAT(output_->text(), HasSubstr("took longer than 0 seconds"));
     EXPECT_THAT(output_->text(), HasSubstr(R"("isError":true)"));
 }
 
 TEST_F(McpSession, OnlySoManyCallsWait) {
     for (std::size_t id = 0; id < Session::kMostWaiting + 2; ++id) {
-        session_->receive(fmt::format(R"({{"jsonrpc":"2.0","id":{},"method":"tools/call","params":)"
-                                      R"({{"name":"sql","arguments":{{{}}},{}}}}})",
-                                      id, kEndless, kMeta));
+        session_->receive(endless_call(id));
     }
     EXPECT_THAT(output_->text(), HasSubstr("64 requests wait already"));
     session_->abandon();
