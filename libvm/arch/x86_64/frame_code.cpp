@@ -117,11 +117,7 @@ class FrameCode::Reader {
         : code_(code), entry_(&entry), into_(&into) {}
 
     bool all() {
-        State first;
-        if (entry_->arity) {
-            first.x = XRegisters::arguments(*entry_->arity);
-        }
-        arrive(0, first, false);
+        arrive(0, {}, false);
         const auto most =
             code_.size() * (entry_->arity ? kVisitsPerByteWithRegisters : kVisitsPerByte);
         for (std::size_t visits = 0; !next_.empty() || !after_calls_.empty(); ++visits) {
@@ -141,9 +137,13 @@ class FrameCode::Reader {
   private:
     using Arrivals = std::multimap<std::size_t, State>;
 
-    void arrive(std::size_t at, const State& state, bool after_call) {
+    void arrive(std::size_t at, State state, bool after_call) {
+        if (at == 0 && entry_->arity) {
+            // A call of the function itself: its arguments are there, however they came there.
+            state.x = XRegisters::arguments(*entry_->arity);
+        }
         if (at < code_.size()) {
-            (after_call ? after_calls_ : next_).emplace(at, state);
+            (after_call ? after_calls_ : next_).emplace(at, std::move(state));
         }
     }
 
@@ -236,7 +236,7 @@ class FrameCode::Reader {
             // Where it goes on is told to what it calls or jumps to.
             auto later = state;
             if (at != kYieldPlace) {
-                later.x.forget();
+                later.x = XRegisters();
             }
             arrive(target(one->operand->displacement), later, true);
         }
@@ -280,7 +280,7 @@ class FrameCode::Reader {
         const bool known = apply_to_frame(at, one, state);
         if (was_native && !state.native && one.operand && one.operand->at(kR13)) {
             // It had the tops of stack and heap, with which it may have collected.
-            state.x.forget();
+            state.x.leave_native();
         }
         return known;
     }

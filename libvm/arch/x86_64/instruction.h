@@ -10,9 +10,11 @@ namespace beamdump::beam {
 /// The number of a general register of x86-64 as instructions encode it.
 enum class MachineRegister : std::uint8_t {
     kRcx = 1,
+    kRdx = 2,
     kRbx = 3,
     kRsp = 4,
     kRbp = 5,
+    kRsi = 6,
     kRdi = 7,
     kR13 = 13
 };

@@ -60,7 +60,62 @@ bool is_padding(const Instruction& one) {
     return one.is(0x90) || (one.map == Map::k0F && one.opcode == 0x1f);
 }
 
+bool is_constant(const Instruction& one) {
+    return one.map == Map::kOneByte && one.opcode >= 0xb8 && one.opcode <= 0xbf;
+}
+
+/// The register that an instruction puts a value into, if it is one of those that prepare calls:
+/// `mov`, `lea`, `xor` of registers and constants.
+std::optional<std::uint8_t> prepared_register(const Instruction& one) {
+    if (is_constant(one)) {
+        return one.reg;
+    }
+    if (!one.operand) {
+        return std::nullopt;
+    }
+    if (one.is(0x8b) || one.is(0x8d) || one.is(0x33)) {
+        return one.reg;
+    }
+    const bool to_operand = (one.is(0x89) || one.is(0x31)) && !one.operand->in_memory;
+    return to_operand ? one.operand->base : std::nullopt;
+}
+
+/// Whether it is `mov to, from`.
+bool moves(const Instruction& one, MachineRegister to, MachineRegister from) {
+    return one.wide && one.operand &&
+           ((one.is(0x89) && one.operand->is(to) && one.reg_is(from)) ||
+            (one.is(0x8b) && one.operand->is(from) && one.reg_is(to)));
+}
+
 }  // namespace
+
+void NativeArguments::apply(const Instruction& one) {
+    const bool stores = one.is(0x89) && one.operand && one.operand->in_memory;
+    if (is_padding(one) || stores) {
+        return;
+    }
+    const auto to = one.narrow ? std::nullopt : prepared_register(one);
+    if (!to) {
+        *this = {};
+    } else if (*to == static_cast<std::uint8_t>(kRdi)) {
+        process_ = moves(one, kRdi, kR13);
+    } else if (*to == static_cast<std::uint8_t>(kRsi)) {
+        registers_ = moves(one, kRsi, kRbx);
+    } else if (*to == static_cast<std::uint8_t>(kRdx)) {
+        live_ = is_constant(one) && one.immediate > 0 && std::cmp_less(one.immediate, kMostTold)
+                    ? std::optional(static_cast<std::uint32_t>(one.immediate))
+                    : std::nullopt;
+    }
+}
+
+bool NativeArguments::meet(const NativeArguments& other) {
+    const bool changed = (process_ && !other.process_) || (registers_ && !other.registers_) ||
+                         (live_ && live_ != other.live_);
+    process_ = process_ && other.process_;
+    registers_ = registers_ && other.registers_;
+    live_ = live_ == other.live_ ? live_ : std::nullopt;
+    return changed;
+}
 
 XRegisters XRegisters::arguments(std::uint64_t count) {
     XRegisters registers;
@@ -112,7 +167,11 @@ bool XRegisters::meet(const XRegisters& other) {
         ecx_.reset();
         changed = true;
     }
-    return changed;
+    if (kept_ && !other.kept_) {
+        kept_ = false;
+        changed = true;
+    }
+    return native_.meet(other.native_) || changed;
 }
 
 /// An instruction that writes to memory from `rbx` on.
@@ -143,6 +202,7 @@ void XRegisters::store(const Instruction& one, std::size_t words_stored) {
 
 bool XRegisters::apply(const Instruction& one, bool writes_base, std::size_t words_stored) {
     ecx_ = is_padding(one) ? ecx_ : constant_in_ecx(one);
+    native_.apply(one);
     if (writes_base) {
         return false;
     }
@@ -169,6 +229,7 @@ bool XRegisters::apply(const Instruction& one, bool writes_base, std::size_t wor
 
 void XRegisters::call(CallEffect effect) {
     const auto live = std::exchange(ecx_, std::nullopt);
+    native_ = {};
     if (effect == CallEffect::kResult) {
         *this = arguments(1);
     } else if (effect == CallEffect::kCollects && live) {
@@ -180,7 +241,17 @@ void XRegisters::call(CallEffect effect) {
 
 void XRegisters::native_call() {
     ecx_.reset();
-    if (address_taken_) {
+    const auto live = std::exchange(native_, {}).live();
+    if (live) {
+        *this = arguments(*live);
+        kept_ = true;
+    } else if (address_taken_) {
+        forget();
+    }
+}
+
+void XRegisters::leave_native() {
+    if (!std::exchange(kept_, false)) {
         forget();
     }
 }

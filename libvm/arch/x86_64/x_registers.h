@@ -18,6 +18,27 @@ enum class CallEffect : std::uint8_t {
     kNoReturn
 };
 
+/// The arguments of a call of native code, as far as the instructions right before it tell them.
+class NativeArguments {
+  public:
+    void apply(const Instruction& one);
+    /// How many x registers the call keeps, where it is one of those that may collect and that are
+    /// given the process, its registers and how many are live, in this order: appending to a
+    /// binary, making and changing maps, applying a function with a constant arity
+    /// (jit/x86/instr_bs.cpp, instr_map.cpp, instr_call.cpp; OTP 25 and 27). All of them are terms
+    /// before the call and after it.
+    [[nodiscard]] std::optional<std::uint32_t> live() const {
+        return process_ && registers_ ? live_ : std::nullopt;
+    }
+    /// Where ways meet: only what holds on both. Whether that changes it.
+    bool meet(const NativeArguments& other);
+
+  private:
+    bool process_ = false;    ///< in the first argument's register
+    bool registers_ = false;  ///< in the second's
+    std::optional<std::uint32_t> live_;
+};
+
 /// Which x registers hold terms at one place of compiled code, as far as the code before it tells:
 /// arguments of the function, and words that instructions have written, but none from before a
 /// call or collection that may have left them behind. They are the words from `rbx` on
@@ -42,7 +63,9 @@ class XRegisters {
     void call(CallEffect effect);
     /// Behind a call of native code.
     void native_call();
-    void forget() { *this = XRegisters(); }
+    /// Behind the place where the tops of stack and heap are taken from the structure again, since
+    /// native code may have collected.
+    void leave_native();
 
   private:
     /// A later one is less.
@@ -51,6 +74,7 @@ class XRegisters {
         kDead,  ///< no code reads it before it is written: it was not on every way
         kUnknown
     };
+    void forget() { *this = XRegisters(); }
     [[nodiscard]] Word at(std::size_t index) const {
         return index < words_.size() ? words_[index] : others_;
     }
@@ -62,6 +86,8 @@ class XRegisters {
     bool address_taken_ = false;  ///< native code may write to them
     /// What the instruction before has put there, but for padding.
     std::optional<std::uint32_t> ecx_;
+    NativeArguments native_;
+    bool kept_ = false;  ///< the native code that was called last keeps them if it collects
 };
 
 }  // namespace beamdump::beam

@@ -243,6 +243,52 @@ TEST(FrameCode, NativeCodeThatMayCollectOrWriteToThemLeavesNoXRegister) {
     expect_x(with_arguments(native_call({0x48, 0x89, 0xde}, in_registers)), 0, false);
 }
 
+TEST(FrameCode, NativeCodeThatCollectsKeepsTheLiveXRegisters) {
+    const std::vector<int> in_structure = {0x49, 0x8b, 0x65, 0x08};  // mov rsp, [r13 + 8]
+    // mov edx, 6; xor r8d, r8d; mov rdi, [rbx + 8]; mov [rbx + 48], rdi; mov rdi, r13; mov rsi, rbx
+    const std::vector<int> append = {0xba, 6,    0,    0,    0,    0x45, 0x31, 0xc0,
+                                     0x48, 0x8b, 0x7b, 0x08, 0x48, 0x89, 0x7b, 0x30,
+                                     0x4c, 0x89, 0xef, 0x48, 0x89, 0xde};
+    expect_x(with_arguments(native_call(append, in_structure)), 6, true);
+    auto other = append;
+    other[16] = 0x48;
+    other[18] = 0xcf;  // mov rdi, rcx
+    expect_x(with_arguments(native_call(other, in_structure)), 0, false);
+    other = append;
+    other[21] = 0xce;  // mov rsi, rcx
+    expect_x(with_arguments(native_call(other, in_structure)), 0, false);
+    other = append;
+    other[1] = 0;  // not how many are live: none may also be another argument
+    expect_x(with_arguments(native_call(other, in_structure)), 0, false);
+    other = append;
+    other[5] = 0x31;
+    other[6] = 0xd2;  // xor edx, edx
+    other[7] = 0x90;
+    expect_x(with_arguments(native_call(other, in_structure)), 0, false);
+    // Of two calls, the second may collect without keeping any.
+    auto twice = append;
+    twice.insert(twice.end(), {0xff, 0x15, 0x10, 0, 0, 0, 0x48, 0x89, 0xde});
+    expect_x(with_arguments(native_call(twice, in_structure)), 0, false);
+}
+
+TEST(FrameCode, ACallOfTheFunctionItselfHasItsArguments) {
+    // nop; nop; then native code that leaves nothing; mov [rbx], rax; jmp to the beginning
+    std::vector<int> code = {0x90, 0x90};
+    const auto call = native_call({0x48, 0x89, 0xde}, {0x49, 0x8b, 0x65, 0x08});
+    code.insert(code.end(), call.begin(), call.end());
+    code.insert(code.end(), {0x48, 0x89, 0x03, 0xe9});
+    const auto distance = -static_cast<int>(code.size()) - 4;
+    for (int shift = 0; shift < 32; shift += 8) {
+        code.push_back((distance >> shift) & 0xff);
+    }
+    const auto read = FrameCode::read(bytes_of(code), kFramed,
+                                      {2, [](const FrameCall&) { return CallEffect::kUnknown; }});
+    ASSERT_TRUE(read);
+    expect_x(read->at(kFramed), 2, true);
+    expect_x(read->at(kFramed + 1), 2, true);
+    expect_x(read->at(kFramed + code.size() - 5), 1, false);
+}
+
 TEST(FrameCode, WhereAFunctionIsEnteredUnseenNoXRegisterIsKnown) {
     // lea rsi, [rip + 1]: it goes on there after a wait; nop
     expect_x(with_arguments({0x48, 0x8d, 0x35, 1, 0, 0, 0, 0x90}), 0, false);
