@@ -5,7 +5,7 @@
 -export([start/1, tell/1, sleeping/0, spinning/0, dirty_sleeping/0]).
 
 -define(STANDS_MS, 8000).
--define(ENDS_MS, 15000).
+-define(ENDS_MS, 120_000).
 
 start(Scale) ->
     case os:getenv("BEAMDUMP_WEDGED_NIF") of
