@@ -29,8 +29,11 @@ constexpr int kRoundsBeforeAStop = 4;  // 15 ms
 constexpr std::chrono::milliseconds kLongestSettling{50};
 /// The part of a stop's time in which a process may be copied where a twin can be made instead.
 constexpr int kPartForACopy = 4;
-/// Stops of mode freeze after the first, for large processes.
-constexpr int kMostFurtherStops = 3;
+/// Stops of mode freeze after the first, for large processes; between them the node runs, which on
+/// a busy machine takes longer.
+constexpr int kMostFurtherStops = 10;
+constexpr std::chrono::milliseconds kFirstFurtherWait{1};
+constexpr std::chrono::milliseconds kLongestFurtherWait{64};
 
 /// Whether the node has ended. A dying process loses its memory shortly before it becomes a zombie.
 bool has_ended(const target::Target& node, const Error& error) {
@@ -55,8 +58,11 @@ Result<void> freeze_again(Session& session, std::span<const beam::IdSlot> left) 
     for (const auto& slot : left) {
         pending.push_back({slot, 1, records::VOID_REASON_CHANGED});
     }
+    auto wait = kFirstFurtherWait;
     for (int stops = 0; stops < kMostFurtherStops && !pending.empty() && !session.used_up();
          ++stops) {
+        std::this_thread::sleep_for(wait);
+        wait = std::min(wait * 2, kLongestFurtherWait);
         RETURN_IF_ERROR(session.checkpoint("restless processes", 0, pending.size()));
         RETURN_IF_ERROR(session.epoch(records::MEMORY_SOURCE_STOPPED));
         session.stopper().await_good_moment();
