@@ -144,9 +144,9 @@ Result<Preparation> prepare(pid_t node, const TwinLimits& limits) {
     if (limits.longest_stop && needs.least_fork > *limits.longest_stop) {
         return fail(ErrorCode::kLimit,
                     fmt::format("the kernel needs at least {} ms to fork process {}, and stops are "
-                                "limited to {} ms: use mode snapshot, or a longer --max-pause",
+                                "limited to {} ms: {}",
                                 needs.least_fork.count() / 1'000'000, node,
-                                limits.longest_stop->count() / 1'000'000));
+                                limits.longest_stop->count() / 1'000'000, limits.advice));
     }
     ASSIGN_OR_RETURN(
         auto injection,

@@ -209,6 +209,10 @@ Result<bool> capture_from_twin(Session& session, ProcessRetrier& retrier,
                                std::chrono::nanoseconds longest) {
     auto limits = short_twin_limits(longest);
     limits.filtered_too = session.options().force_twin;
+    if (session.options().mode == records::CAPTURE_MODE_SNAPSHOT) {
+        // Its stops have no option.
+        limits.advice = "try again, or use mode freeze";
+    }
     auto twin = TwinReading::begin(session, target, limits);
     if (!twin && is_refusal(twin.error())) {
         session.warn(
