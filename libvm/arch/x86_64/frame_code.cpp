@@ -274,6 +274,9 @@ class FrameCode::Reader {
     /// known.
     bool apply(std::size_t at, const Instruction& one, State& state) {
         const bool was_native = state.native;
+        if (!was_native && one.is(0x8b) && one.reg_is(kR15) && one.operand->at(kR13)) {
+            into_->before_heap_top_.insert(at);
+        }
         if (catches(one) || !state.x.apply(one, writes(one, kRbx), words_stored(one))) {
             into_->x_known_ = false;
         }
@@ -449,7 +452,8 @@ std::optional<FrameCode> FrameCode::read(std::span<const std::byte> code, std::u
 std::optional<FramePlace> FrameCode::at(std::uint64_t place) const {
     const auto known =
         place < address_ ? states_.end() : states_.find(static_cast<std::size_t>(place - address_));
-    if (known == states_.end() || !contradictory_.empty()) {
+    if (known == states_.end() || !contradictory_.empty() ||
+        before_heap_top_.contains(known->first)) {
         return std::nullopt;
     }
     const auto& written = known->second.written;

@@ -58,7 +58,8 @@ class FrameCode {
                                          const FrameEntry& entry = {});
 
     /// Nothing: no way from the entry leads to an instruction at this place, or two with frames of
-    /// different sizes do.
+    /// different sizes do, or the heap's top is not in its register yet after native code that may
+    /// have collected.
     [[nodiscard]] std::optional<FramePlace> at(std::uint64_t place) const;
 
   private:
@@ -74,7 +75,8 @@ class FrameCode {
     std::map<std::size_t, State> states_;     ///< by place in the code
     std::map<std::size_t, FrameCall> calls_;  ///< by where they return to
     std::set<std::size_t> contradictory_;
-    bool x_known_ = true;  ///< no code enters the function in its middle unseen
+    std::set<std::size_t> before_heap_top_;  ///< instructions that load it from the structure
+    bool x_known_ = true;                    ///< no code enters the function in its middle unseen
 };
 
 }  // namespace beamdump::beam

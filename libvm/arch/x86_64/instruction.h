@@ -16,7 +16,8 @@ enum class MachineRegister : std::uint8_t {
     kRbp = 5,
     kRsi = 6,
     kRdi = 7,
-    kR13 = 13
+    kR13 = 13,
+    kR15 = 15
 };
 
 /// An operand in memory, or a register.

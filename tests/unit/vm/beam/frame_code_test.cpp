@@ -271,6 +271,19 @@ TEST(FrameCode, NativeCodeThatCollectsKeepsTheLiveXRegisters) {
     expect_x(with_arguments(native_call(twice, in_structure)), 0, false);
 }
 
+TEST(FrameCode, BeforeTheHeapsTopIsInItsRegisterAgainNothingIsKnown) {
+    // mov rsp, [r13 + 8]; mov r15, [r13 + 16]
+    const auto code = native_call({}, {0x49, 0x8b, 0x65, 0x08, 0x4d, 0x8b, 0x7d, 0x10});
+    EXPECT_TRUE(with_arguments(code));
+    auto bytes = bytes_of(code);
+    bytes.push_back(std::byte{0xc3});
+    const auto read = FrameCode::read(bytes, kFramed, {2, {}});
+    ASSERT_TRUE(read);
+    EXPECT_TRUE(read->at(kFramed + code.size()));
+    EXPECT_FALSE(read->at(kFramed + code.size() - 4));
+    EXPECT_TRUE(read->at(kFramed + code.size() - 8));
+}
+
 TEST(FrameCode, ACallOfTheFunctionItselfHasItsArguments) {
     // nop; nop; then native code that leaves nothing; mov [rbx], rax; jmp to the beginning
     std::vector<int> code = {0x90, 0x90};
