@@ -195,8 +195,11 @@ class FrameCode::Reader {
                 return true;
             }
             if (operation == 4) {
-                // From where a table leads is not followed.
-                if (one->operand->indexed || !one->operand->in_memory) {
+                // Where a table of places in the function leads is not followed. With the active
+                // code index it is another function, by its export (jit/x86/beam_asm.hpp, OTP 25 to
+                // 29).
+                const bool table = one->operand->index && !one->operand->indexed_by(kR12);
+                if (table || !one->operand->in_memory) {
                     into_->x_known_ = false;
                 }
                 // With a frame it may go through a table within the function: to where is not

@@ -155,7 +155,7 @@ MachineOperand operand_of(std::uint8_t modrm, const Extension& high, Bytes& byte
     if (low == 4) {
         const auto sib = bytes.next();
         const auto index = static_cast<std::uint8_t>(((sib >> 3U) & 7U) | high.index);
-        found.indexed = index != 4;
+        found.index = index != 4 ? std::optional(index) : std::nullopt;
         found.base = static_cast<std::uint8_t>((sib & 7U) | high.base);
         if ((sib & 7U) == 5 && mode == 0) {
             found.base.reset();

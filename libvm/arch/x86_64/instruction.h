@@ -16,6 +16,7 @@ enum class MachineRegister : std::uint8_t {
     kRbp = 5,
     kRsi = 6,
     kRdi = 7,
+    kR12 = 12,
     kR13 = 13,
     kR15 = 15
 };
@@ -23,16 +24,19 @@ enum class MachineRegister : std::uint8_t {
 /// An operand in memory, or a register.
 struct MachineOperand {
     bool in_memory = false;
-    bool relative = false;               ///< in memory: to the next instruction
-    bool indexed = false;                ///< in memory: an index register is added
-    std::optional<std::uint8_t> base{};  ///< the register; in memory: to which is added
+    bool relative = false;                ///< in memory: to the next instruction
+    std::optional<std::uint8_t> index{};  ///< in memory: the register that is added as an index
+    std::optional<std::uint8_t> base{};   ///< the register; in memory: to which is added
     std::int32_t displacement = 0;
 
     [[nodiscard]] bool is(MachineRegister wanted) const {
         return !in_memory && base == static_cast<std::uint8_t>(wanted);
     }
     [[nodiscard]] bool at(MachineRegister wanted) const {
-        return in_memory && !indexed && base == static_cast<std::uint8_t>(wanted);
+        return in_memory && !index && base == static_cast<std::uint8_t>(wanted);
+    }
+    [[nodiscard]] bool indexed_by(MachineRegister wanted) const {
+        return index == static_cast<std::uint8_t>(wanted);
     }
 };
 

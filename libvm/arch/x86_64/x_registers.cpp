@@ -177,7 +177,7 @@ bool XRegisters::meet(const XRegisters& other) {
 /// An instruction that writes to memory from `rbx` on.
 void XRegisters::store(const Instruction& one, std::size_t words_stored) {
     const auto& operand = *one.operand;
-    if (operand.indexed) {
+    if (operand.index) {
         forget();
         return;
     }

@@ -311,6 +311,8 @@ TEST(FrameCode, WhereAFunctionIsEnteredUnseenNoXRegisterIsKnown) {
     expect_x(with_arguments({0xb8, 0x1b, 0, 0, 0}), 0, false);
     // je behind the next; jmp [rax + rcx * 8]: by a table
     expect_x(with_arguments({0x74, 0x03, 0xff, 0x24, 0xc8}), 0, false);
+    // jmp [rax + r12 * 8]: to another function
+    expect_x(with_arguments({0x74, 0x04, 0x42, 0xff, 0x24, 0xe0}), 2, true);
     // At its beginning it goes on with its arguments: jmp; nops; lea rdx, [rip + 9]; dec r14; jle
     expect_x(with_arguments({0xeb, 0x06, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x48, 0x8d, 0x15, 9,
                              0,    0,    0,    0x49, 0xff, 0xce, 0x0f, 0x8e, 0,    1,    0,    0}),
