@@ -212,7 +212,9 @@ bool XRegisters::apply(const Instruction& one, bool writes_base, std::size_t wor
     const auto rbx = static_cast<std::uint8_t>(kRbx);
     if (one.operand->in_memory && one.operand->base == rbx) {
         if (one.is(0x8d)) {
-            address_taken_ = address_taken_ || !one.reg_is(kRsp);
+            // What lies before them is the scheduler's (erl_process.h, ErtsSchedulerRegisters).
+            const bool before = one.operand->displacement < 0 && !one.operand->index;
+            address_taken_ = address_taken_ || (!before && !one.reg_is(kRsp));
         } else if (!reads_memory(one)) {
             store(one, words_stored);
         }

@@ -241,6 +241,8 @@ TEST(FrameCode, NativeCodeThatMayCollectOrWriteToThemLeavesNoXRegister) {
     // lea rsi, [rbx]; mov rsi, rbx
     expect_x(with_arguments(native_call({0x48, 0x8d, 0x33}, in_registers)), 0, false);
     expect_x(with_arguments(native_call({0x48, 0x89, 0xde}, in_registers)), 0, false);
+    // lea rdi, [rbx - 80]: of the scheduler's state beside them
+    expect_x(with_arguments(native_call({0x48, 0x8d, 0x7b, 0xb0}, in_registers)), 2, true);
 }
 
 TEST(FrameCode, NativeCodeThatCollectsKeepsTheLiveXRegisters) {
