@@ -18,7 +18,7 @@ from support.storm import StormNode
 # Small states: each of their collections and rounds is among the steps.
 ITEMS = 300
 KINDS = ("append", "map", "list", "recursion", "compare")
-MORE_KINDS = ("registers", "tuple", "concat", "bignum", "send", "cons")
+MORE_KINDS = ("registers", "tuple", "concat", "send", "cons")
 STEPS = int(os.environ.get("BEAMDUMP_STEPS", "2000"))
 LONG = STEPS > 2000
 
