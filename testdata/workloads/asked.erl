@@ -84,7 +84,9 @@ terms(Owner) ->
                        list => [1, [two], <<"three">>], string => "text", improper => [1, 2 | tail],
                        tuple => {a, {b, 2}, []}, empty => {}, numbers => lists:seq(1, 5000),
                        <<"key">> => binary_key, 7 => number_key, {1, 2} => tuple_key, 'A b' => atom_key,
-                       function => fun() -> Owner end,
+                       function => fun() -> Owner end, export => fun lists:map/2, bits => <<5:3>>,
+                       keys => #{1.5 => of_float, [1, {2}] => of_list, self() => of_pid, -7 => of_negative,
+                                 <<>> => of_empty, 'it\'s' => of_quote},
                        map => maps:from_list([{N, N * N} || N <- lists:seq(1, 100)])}),
     Owner ! {self(), ready},
     receive never -> ok end.
@@ -210,7 +212,7 @@ grown_line(Pid) ->
     io_lib:format("grown ~p ~b ~b~n", [Pid, Before, After]).
 
 is_plain(Name, Value) ->
-    is_atom(Name) andalso Name =/= 'A b' andalso not is_list(Value) andalso not is_tuple(Value)
+    is_atom(Name) andalso Name =/= 'A b' andalso Name =/= bits andalso not is_list(Value) andalso not is_tuple(Value)
         andalso not is_map(Value) andalso not is_function(Value).
 
 plain(Atom) when is_atom(Atom) -> atom_to_binary(Atom, utf8);
