@@ -146,6 +146,12 @@ class Dump:
             raise Error("\n".join(run.messages))
         return answer["term"]["text"]
 
+    def _kind(self, process, path):
+        """None where there is no such part."""
+        of = f"{_literal(process)}, {_literal(path)}{self._dump_argument()}"
+        answer = self._answer("sql", {"dumps": self.paths, "statement": f"SELECT term_kind({of}) AS kind"}, tells=False)
+        return answer["rows"][0].get("kind")
+
     def _size(self, function, process, path):
         of = f"{_literal(process)}, {_literal(path)}{self._dump_argument()}"
         answer = self._answer("sql", {"dumps": self.paths, "statement": f"SELECT {function}({of}) AS size"})

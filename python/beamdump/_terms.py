@@ -141,9 +141,23 @@ class Tuple(_Sequence):
 
 
 class List(_Sequence):
-    """A list: items count from 0. The tail of an improper one is at("tail")."""
+    """A list: items count from 0. The tail of an improper one is at("tail"), and is no item."""
 
     step = "item"
+    _has_tail = None
+
+    def __len__(self):
+        parts = super().__len__()
+        if self._has_tail is None:
+            # The program counts a tail as a part.
+            self._has_tail = parts > 0 and self.dump._kind(self.process, f"{self.path} -> tail") is not None
+        return parts - self._has_tail
+
+    def __getitem__(self, place):
+        # All parts but the last are items: len() would be another question.
+        if isinstance(place, int) and 0 <= place < (self._count or 0) - 1:
+            return self._part(f"item {place + 1}")
+        return super().__getitem__(place)
 
 
 class Map(_Counted, collections.abc.Mapping):
@@ -180,11 +194,17 @@ class Map(_Counted, collections.abc.Mapping):
     __hash__ = None
 
 
-class Fun(_Counted):
-    """A fun: the terms of its environment count from 0."""
+class Fun(_Sequence):
+    """A fun: the terms of its environment count from 0. The process that made it is at("creator")."""
 
-    def __getitem__(self, place):
-        return self._part(f"environment {place + 1}")
+    step = "environment"
+    _length = None
+
+    def __len__(self):
+        if self._length is None:
+            # Its parts are these, and who made it.
+            self._length = sum(step.startswith(self.step + " ") for step, _ in self.parts()) if self._count else 0
+        return self._length
 
 
 class Binary(Term):

@@ -3,11 +3,13 @@
 -module(asked).
 -behaviour(gen_server).
 -export([start/1, write/1, init/1, handle_call/3, handle_cast/2, handle_info/2, mailbox/1,
-         keeper/2, holder/2, terms/1]).
+         keeper/2, holder/2, terms/1, users/1, unread/1, grower/1, stuck/1, caller/2]).
 
 -define(SERVERS, 20).
 -define(ROWS, 5000).
 -define(BYTES, 123456).
+-define(USERS, 600).
+-define(UNREAD, 1234).
 
 start(_Scale) ->
     Servers = [begin {ok, Pid} = gen_server:start(?MODULE, N, []), Pid end
@@ -23,6 +25,14 @@ start(_Scale) ->
     _ = [erlang:send_after(3600000, Pid, tick) || Pid <- lists:sublist(Servers, 5), _ <- [1, 2, 3]],
     Terms = started(terms, []),
     true = register(asked_terms, Terms),
+    _ = started(users, []),
+    _ = started(unread, []),
+    true = register(asked_grower, started(grower, [])),
+    %% Four wait for one that waits for another.
+    Stuck = started(stuck, []),
+    true = register(asked_stuck, Stuck),
+    Middle = started(caller, [Stuck]),
+    _ = [started(caller, [Middle]) || _ <- lists:seq(1, 4)],
     ok.
 
 row(N) ->
@@ -74,12 +84,55 @@ terms(Owner) ->
                        list => [1, [two], <<"three">>], string => "text", improper => [1, 2 | tail],
                        tuple => {a, {b, 2}, []}, empty => {}, numbers => lists:seq(1, 5000),
                        <<"key">> => binary_key, 7 => number_key, {1, 2} => tuple_key, 'A b' => atom_key,
-                       function => fun() -> Owner end,
+                       function => fun() -> Owner end, export => fun lists:map/2, bits => <<5:3>>,
+                       keys => #{1.5 => of_float, [1, {2}] => of_list, self() => of_pid, -7 => of_negative,
+                                 <<>> => of_empty, 'it\'s' => of_quote},
                        map => maps:from_list([{N, N * N} || N <- lists:seq(1, 100)])}),
     Owner ! {self(), ready},
     receive never -> ok end.
 
-%% What the node says, a line each.
+%% Owns a table that it has fixed, whose rows have maps.
+users(Owner) ->
+    asked_users = ets:new(asked_users, [named_table, public]),
+    true = ets:insert(asked_users, [{N, #{user => user(N), number => N}} || N <- lists:seq(1, ?USERS)]),
+    true = ets:safe_fixtable(asked_users, true),
+    Owner ! {self(), ready},
+    receive never -> ok end.
+
+user(N) -> lists:nth(1 + min(N rem 7, N rem 5), [ann, bob, cid, dan, eve]).
+
+%% Has a socket with bytes that it never reads.
+unread(Owner) ->
+    {ok, Listener} = gen_tcp:listen(0, [{ip, {127, 0, 0, 1}}, {active, false}, binary]),
+    {ok, Port} = inet:port(Listener),
+    {ok, Client} = gen_tcp:connect({127, 0, 0, 1}, Port, [{active, false}, binary]),
+    {ok, Server} = gen_tcp:accept(Listener),
+    ok = gen_tcp:send(Client, binary:copy(<<"u">>, ?UNREAD)),
+    Owner ! {self(), ready},
+    receive never -> {Listener, Client, Server} end.
+
+grower(Owner) ->
+    Owner ! {self(), ready},
+    grower_loop([]).
+
+grower_loop(Kept) ->
+    receive
+        {grow, From} ->
+            More = lists:seq(1, 100000),
+            erlang:garbage_collect(),
+            From ! {self(), grown},
+            grower_loop([More | Kept])
+    end.
+
+stuck(Owner) ->
+    Owner ! {self(), ready},
+    receive never -> ok end.
+
+caller(Owner, Callee) ->
+    Owner ! {self(), ready},
+    gen_server:call(Callee, question, infinity).
+
+%% What the node says, a line each. At the end asked_grower grows.
 write(File) ->
     Servers = [Pid || Pid <- processes(), is_server(Pid)],
     Rows = ets:tab2list(asked_rows),
@@ -104,12 +157,62 @@ write(File) ->
              {Name, Value} <- maps:to_list(Terms), is_plain(Name, Value)],
          [io_lib:format("terms ~b ~b~n", [erts_debug:size(Terms), erts_debug:flat_size(Terms)])
           || {dictionary, Dictionary} <- [process_info(whereis(asked_terms), dictionary)],
-             {asked_terms, Terms} <- Dictionary]],
+             {asked_terms, Terms} <- Dictionary],
+         [io_lib:format("message ~w~n", [Message]) || Message <- Messages],
+         [io_lib:format("initial_call ~p ~w~n", [Pid, Call])
+          || Pid <- processes(), {dictionary, Dictionary} <- [process_info(Pid, dictionary)],
+             {'$initial_call', Call} <- Dictionary],
+         [part_lines(Pid, sys:get_state(Pid)) || Pid <- Servers],
+         [table_line(Table) || Table <- ets:all()],
+         [io_lib:format("owner ~p ~b~n", [Owner, Reductions])
+          || Owner <- lists:usort([ets:info(Table, owner) || Table <- ets:all()]), is_pid(Owner),
+             {reductions, Reductions} <- [process_info(Owner, reductions)]],
+         [io_lib:format("user ~s ~b ~b~n", [User, length(Of), words(Of)])
+          || User <- [ann, bob, cid, dan, eve],
+             Of <- [[Row || {_, #{user := Known}} = Row <- ets:tab2list(asked_users), Known =:= User]]],
+         [io_lib:format("module ~w ~ts~n", [Module, application_of(File0)])
+          || {Module, File0} <- code:all_loaded()],
+         [io_lib:format("unread ~p ~b~n", [Pid, ?UNREAD])
+          || Pid <- processes(), process_info(Pid, current_function) =:= {current_function, {?MODULE, unread, 1}}],
+         grown_line(whereis(asked_grower))],
     ok = file:write_file(File, Lines),
     <<"written">>.
 
+part_lines(Pid, State) ->
+    [io_lib:format("part ~p ~b ~b ~b~n",
+                   [Pid, N, erts_debug:size(element(N, State)), erts_debug:flat_size(element(N, State))])
+     || N <- lists:seq(1, tuple_size(State))].
+
+%% A table may go meanwhile.
+table_line(Table) ->
+    case ets:info(Table) of
+        undefined ->
+            [];
+        Info ->
+            [Id, Name, Owner, Size, Memory, Fixed] =
+                [proplists:get_value(Item, Info) || Item <- [id, name, owner, size, memory]]
+                ++ [ets:info(Table, fixed)],
+            io_lib:format("table ~p ~w ~p ~b ~b ~w~n", [Id, Name, Owner, Size, Memory, Fixed])
+    end.
+
+%% Of the file of a module below lib: the folder's name without the version.
+application_of(File) when is_list(File) ->
+    case lists:reverse(filename:split(File)) of
+        [_, "ebin", Folder | _] -> hd(string:split(Folder, "-"));
+        _ -> "none"
+    end;
+application_of(_) ->
+    "none".
+
+grown_line(Pid) ->
+    {memory, Before} = process_info(Pid, memory),
+    Pid ! {grow, self()},
+    receive {Pid, grown} -> ok end,
+    {memory, After} = process_info(Pid, memory),
+    io_lib:format("grown ~p ~b ~b~n", [Pid, Before, After]).
+
 is_plain(Name, Value) ->
-    is_atom(Name) andalso Name =/= 'A b' andalso not is_list(Value) andalso not is_tuple(Value)
+    is_atom(Name) andalso Name =/= 'A b' andalso Name =/= bits andalso not is_list(Value) andalso not is_tuple(Value)
         andalso not is_map(Value) andalso not is_function(Value).
 
 plain(Atom) when is_atom(Atom) -> atom_to_binary(Atom, utf8);

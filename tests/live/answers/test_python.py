@@ -142,7 +142,12 @@ class Python(unittest.TestCase):
         self.assertEqual([part for part in terms["list"]][0], 1)
         self.assertEqual([terms["tuple"][0], terms["tuple"][1][1], len(terms["tuple"][2])], ["a", 2, 0])
         self.assertEqual((len(terms["empty"]), list(terms["empty"])), (0, []))
-        self.assertEqual(terms["improper"].at("tail"), "tail")
+        improper = terms["improper"]
+        self.assertEqual((len(improper), list(improper), improper[1], improper[-1], improper[0:9]),
+                         (2, [1, 2], 2, 2, [1, 2]))
+        self.assertEqual(improper.at("tail"), "tail")
+        with self.assertRaises(IndexError):
+            improper[2]
         self.assertEqual(terms["string"].text, '"text"')
         self.assertEqual(len(terms["string"]), 4)
         numbers = terms["numbers"]
@@ -155,6 +160,18 @@ class Python(unittest.TestCase):
         self.assertEqual(numbers.whole_text(), "[" + ",".join(map(str, range(1, 5001))) + "]")
         self.assertIsInstance(terms["function"], beamdump.Fun)
         self.assertIsInstance(terms["function"][0], beamdump.Pid)
+        self.assertEqual([type(part) for part in terms["function"]], [beamdump.Pid])
+        self.assertEqual((len(terms["function"]), terms["function"].at("creator")), (1, terms["pid"]))
+        with self.assertRaises(IndexError):
+            terms["function"][1]
+        # One that no module has made of terms.
+        self.assertEqual((len(terms["export"]), list(terms["export"]), terms["export"].text), (0, [], "fun lists:map/2"))
+        self.assertEqual(terms["bits"].text, "<<5:3>>")
+        with self.assertRaisesRegex(beamdump.Error, "bit string"):
+            terms["bits"].bytes()
+        self.assertEqual([key for key in terms["keys"].keys()], list(dict(terms["keys"].items())))
+        self.assertEqual({str(terms["keys"][key]) for key in terms["keys"].keys()},
+                         {"of_float", "of_list", "of_pid", "of_negative", "of_empty", "of_quote"})
 
     def test_maps(self):
         terms = self.terms()
