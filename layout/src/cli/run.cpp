@@ -5,6 +5,7 @@
 #include "file/layout_file.h"
 #include "file/text_file.h"
 
+#include <libdump/base/architecture.h>
 #include <libdump/base/error.h>
 #include <libdump/base/return_if_error.h>
 #include <libdump/base/terminal_text.h>
@@ -102,7 +103,10 @@ Result<void> extract_to_file(const ExtractOptions& options, std::ostream& err) {
         err << one_line(line) << '\n';
     }
     LayoutFile layout;
-    layout.name = fmt::format("otp-{}", release);
+    // As the files of schemas/layouts are named, which are of x86-64 unless they say it.
+    const bool is_x86 = types.machine() == name_of(Architecture::kX86_64);
+    layout.name =
+        fmt::format("otp-{}{}{}", release, is_x86 ? "" : "-", is_x86 ? "" : types.machine());
     layout.otp_release = release;
     layout.architecture = types.machine();
     layout.word_bytes = types.word_bytes();

@@ -666,14 +666,21 @@ bool leads_to_table(Vm& vm, const PersistentFields& fields, Address at) {
     return false;
 }
 
+/// Whether the word at `at` is the argument of an ErtsThrPrgrLaterOp (erl_thr_progress.h): behind a
+/// function, and before a pointer to the next one. A variable may be behind a function too.
+bool is_argument(Vm& vm, Address at) {
+    const auto before = vm.bulk().word(at - sizeof(Address));
+    const auto next = vm.bulk().word(at + sizeof(Address));
+    return before && is_code(vm, *before) &&
+           (!next || *next == 0 || vm.plausible(*next, sizeof(Address)));
+}
+
 /// The words of the image's data that point to tables now. A table that no word of the copy leads
 /// to any more was replaced meanwhile: then the word is another one in a newer copy.
 Result<std::vector<Address>> words_to_tables(Vm& vm, const PersistentFields& fields,
                                              const ImageSearch& search) {
     const auto leads_now = [&](Address at) {
-        // ErtsThrPrgrLaterOp (erl_thr_progress.h): a function and its argument.
-        const auto before = vm.bulk().word(at - sizeof(Address));
-        return leads_to_table(vm, fields, at) && !(before && is_code(vm, *before));
+        return leads_to_table(vm, fields, at) && !is_argument(vm, at);
     };
     auto found = search.matching(sizeof(Address), [&](Address at, std::span<const std::byte> word) {
         return shape_of(vm, vm.memory(), fields, StructView(word).word({}, 0)) && leads_now(at);

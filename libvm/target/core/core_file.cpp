@@ -1,3 +1,4 @@
+#include <libdump/base/page_size.h>
 #include <libdump/base/return_if_error.h>
 #include <libdump/base/system_error.h>
 #include <libvm/arch/aarch64/registers.h>
@@ -11,6 +12,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cerrno>
 #include <csignal>
 #include <cstddef>
@@ -536,6 +538,14 @@ Result<void> read_core_head(int pipe, std::vector<std::byte>& head) {
 std::optional<std::uint64_t> CoreFile::auxiliary(std::uint64_t type) const {
     const auto found = std::ranges::find(auxiliary_, type, &AuxiliaryValue::type);
     return found == auxiliary_.end() ? std::nullopt : std::optional(found->value);
+}
+
+std::uint64_t CoreFile::page_bytes() const {
+    constexpr std::uint64_t kMostPageBytes = 65536;  // of aarch64
+    const auto told = auxiliary(AT_PAGESZ).value_or(0);
+    const bool is_one =
+        std::has_single_bit(told) && told >= kLeastPageBytes && told <= kMostPageBytes;
+    return is_one ? told : kLeastPageBytes;
 }
 
 }  // namespace beamdump::target

@@ -85,6 +85,9 @@ class CoreFile {
     /// In their order on the stack, the final AT_NULL left out.
     [[nodiscard]] const std::vector<AuxiliaryValue>& auxiliary() const { return auxiliary_; }
     [[nodiscard]] std::optional<std::uint64_t> auxiliary(std::uint64_t type) const;
+    /// Of a page of the process (AT_PAGESZ), which need not be this machine's. kLeastPageBytes
+    /// where the core does not tell it, or tells what no page has.
+    [[nodiscard]] std::uint64_t page_bytes() const;
 
     /// Bytes of memory that the headers promise: more than missing_bytes().
     [[nodiscard]] std::uint64_t dumped_bytes() const { return dumped_bytes_; }

@@ -67,12 +67,12 @@ std::vector<Mapped> mapped_files(const CoreFile& core, CoreMemory& memory) {
     return files;
 }
 
-std::vector<AddressRange> whole_pages(const std::vector<AddressRange>& ranges) {
+/// Files are mapped by whole pages of the core's machine.
+std::vector<AddressRange> whole_pages(const std::vector<AddressRange>& ranges, std::uint64_t page) {
     std::vector<AddressRange> pages;
     pages.reserve(ranges.size());
     for (const auto& range : ranges) {
-        pages.push_back({range.begin / kLeastPageBytes * kLeastPageBytes,
-                         (range.end + kLeastPageBytes - 1) / kLeastPageBytes * kLeastPageBytes});
+        pages.push_back({range.begin / page * page, (range.end + page - 1) / page * page});
     }
     return pages;
 }
@@ -108,16 +108,17 @@ Result<ElfImage> open_path(const std::filesystem::path& path) {
 
 /// Adds what the core leaves out of a file's code and constants.
 Result<void> add_from_file(const ElfImage& image, const Mapped& mapped,
-                           const std::filesystem::path& file, CoreMemory& memory) {
+                           const std::filesystem::path& file, const CoreFile& core,
+                           CoreMemory& memory) {
     Descriptor descriptor(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
     if (!descriptor.valid()) {
         return fail(ErrorCode::kIo,
                     fmt::format("cannot open {}: {}", file.native(), system_error_text(errno)));
     }
-    auto constant = whole_pages(image.read_only());
-    const auto code = whole_pages(image.executable());
+    auto constant = whole_pages(image.read_only(), core.page_bytes());
+    const auto code = whole_pages(image.executable(), core.page_bytes());
     constant.insert(constant.end(), code.begin(), code.end());
-    const auto written = whole_pages(image.writable());
+    const auto written = whole_pages(image.writable(), core.page_bytes());
     const auto number = memory.add_file(std::move(descriptor), file.native());
     for (const auto& part : mapped.parts) {
         for (const auto& range : constant) {
@@ -185,7 +186,7 @@ Result<VmImage> find_named(const CoreFile& core, const std::vector<Mapped>& file
     }
     for (const auto& mapped : files) {
         if (auto image = open_mapped(core, mapped, named)) {
-            auto added = add_from_file(*image, mapped, named, memory);
+            auto added = add_from_file(*image, mapped, named, core, memory);
             return added ? Result<VmImage>(VmImage{mapped.path, std::move(*image)})
                          : std::unexpected(added.error());
         }
@@ -219,7 +220,7 @@ Result<VmImage> find_by_path(const CoreFile& core, const std::vector<Mapped>& fi
             continue;
         }
         ASSIGN_OR_RETURN(auto image, open_mapped(core, mapped, mapped.path));
-        auto added = add_from_file(image, mapped, mapped.path, memory);
+        auto added = add_from_file(image, mapped, mapped.path, core, memory);
         return added ? Result<VmImage>(VmImage{mapped.path, std::move(image)})
                      : std::unexpected(added.error());
     }
@@ -235,7 +236,8 @@ void add_libraries(const CoreFile& core, const std::vector<Mapped>& files, const
         }
         if (const auto image = open_mapped(core, mapped, mapped.path)) {
             // One that cannot be opened a second time is skipped like one that is not here.
-            [[maybe_unused]] const auto added = add_from_file(*image, mapped, mapped.path, memory);
+            [[maybe_unused]] const auto added =
+                add_from_file(*image, mapped, mapped.path, core, memory);
         }
     }
 }
@@ -289,9 +291,9 @@ const CoreMappedFile* file_at(const CoreFile& core, memory::Address address) {
     return found != core.files().end() && found->range.contains(address) ? &*found : nullptr;
 }
 
-bool executes(const ElfImage& image, memory::Address address) {
+bool executes(const ElfImage& image, memory::Address address, std::uint64_t page) {
     return std::ranges::any_of(image.executable(), [&](const AddressRange& range) {
-        return range.begin / kLeastPageBytes * kLeastPageBytes <= address && address < range.end;
+        return range.begin / page * page <= address && address < range.end;
     });
 }
 
@@ -360,7 +362,7 @@ Result<void> CoreTarget::make_mappings() {
         Mapping mapping;
         mapping.range = file.range;
         mapping.readable = memory_.gaps(file.range).empty();
-        mapping.executable = executes(image_, file.range.begin);
+        mapping.executable = executes(image_, file.range.begin, core_.page_bytes());
         mapping.file_offset = file.file_offset;
         mapping.path = file.path;
         mappings.push_back(std::move(mapping));

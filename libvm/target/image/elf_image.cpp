@@ -223,6 +223,10 @@ Result<ElfImage> ElfImage::open(const std::filesystem::path& file, std::uint64_t
                                                      : image.read_only_;
         kind.push_back(range);
     }
+    // GNU ld puts constants into the code's segment on aarch64 (-z noseparate-code).
+    if (image.read_only_.empty()) {
+        image.read_only_ = image.executable_;
+    }
     image.symbols_ = read_symbols(elf.get());
     image.debug_link_ = read_debug_link(elf.get());
     image.move_by(bias);

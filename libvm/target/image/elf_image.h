@@ -44,7 +44,7 @@ class ElfImage {
     [[nodiscard]] const std::string& debug_link() const { return debug_link_; }
     /// Loaded segments that are writable: .data and .bss, where file-static tables live.
     [[nodiscard]] const std::vector<memory::AddressRange>& writable() const { return writable_; }
-    /// Loaded segments that are neither writable nor executable: where the string constants are.
+    /// Loaded segments with string constants: not writable, nor executable if one such is there.
     [[nodiscard]] const std::vector<memory::AddressRange>& read_only() const { return read_only_; }
     [[nodiscard]] const std::vector<memory::AddressRange>& executable() const {
         return executable_;

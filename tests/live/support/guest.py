@@ -55,6 +55,16 @@ def check_guest():
         raise NoGuest("qemu-system-x86, busybox-static or cpio is not installed")
 
 
+def write_image(root, image):
+    """Writes a folder as the initial root of a kernel."""
+    with open(image, "wb") as file:
+        names = subprocess.Popen(["find", "."], cwd=root, stdout=subprocess.PIPE)
+        subprocess.run(["cpio", "-o", "-H", "newc", "--quiet"], cwd=root, stdin=names.stdout,
+                       stdout=file, check=True)
+        names.stdout.close()
+        names.wait()
+
+
 class Guest:
     """A root that the guest boots from, in its memory."""
 
@@ -101,12 +111,7 @@ class Guest:
         """Boots, runs the commands and powers off; what it printed, and what it wrote to /dev/ttyS1."""
         self.write("/commands", commands)
         image, second = self.directory / "root.cpio", self.directory / "ttyS1"
-        with open(image, "wb") as file:
-            names = subprocess.Popen(["find", "."], cwd=self.root, stdout=subprocess.PIPE)
-            subprocess.run(["cpio", "-o", "-H", "newc", "--quiet"], cwd=self.root, stdin=names.stdout,
-                           stdout=file, check=True)
-            names.stdout.close()
-            names.wait()
+        write_image(self.root, image)
         console = self.directory / "console"
         command = ["qemu-system-x86_64", "-cpu", "max", "-smp", "2", "-m", f"{MEMORY_MIB}M",
                    "-nographic", "-no-reboot", "-nic", "none",

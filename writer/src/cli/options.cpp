@@ -2,6 +2,7 @@
 
 #include "cli/crash_handler.h"
 
+#include <libdump/base/architecture.h>
 #include <libdump/base/byte_amount.h>
 #include <libdump/base/return_if_error.h>
 #include <libdump/format/format.h>
@@ -70,15 +71,18 @@ auto at_most(std::int64_t most) {
 std::string version_text() {
     std::vector<std::string> releases;
     for (const auto& layout : builtin_layouts()) {
-        releases.emplace_back(layout.name.substr(layout.name.find('-') + 1));
+        if (layout.architecture == kOwnArchitecture) {
+            releases.emplace_back(layout.release);
+        }
     }
     return fmt::format("beamdump-capture " BEAMDUMP_VERSION
                        "\n"
                        "Writes dumps of format {}.{}.\n"
-                       "Layouts: OTP {}, on x86-64 Linux with the JIT; for another release one is "
+                       "Layouts: OTP {}, on {} Linux with the JIT; for another release one is "
                        "inferred, or the "
                        "node is refused.",
-                       format::kMajorVersion, format::kMinorVersion, fmt::join(releases, ", "));
+                       format::kMajorVersion, format::kMinorVersion, fmt::join(releases, ", "),
+                       name_of(kOwnArchitecture));
 }
 
 void declare(CLI::App& app, RawOptions& raw) {

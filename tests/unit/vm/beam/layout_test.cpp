@@ -89,7 +89,10 @@ TEST(Layout, BuiltInOnesParseAndNameTheirRelease) {
         auto layout = Layout::parse(builtin.json);
         ASSERT_TRUE(layout) << builtin.name << ": " << layout.error().message;
         EXPECT_EQ(layout->name(), builtin.name);
-        EXPECT_EQ("otp-" + layout->release(), builtin.name);
+        EXPECT_EQ(layout->release(), builtin.release);
+        EXPECT_EQ(layout->architecture(), builtin.architecture);
+        const bool is_x86 = builtin.architecture == Architecture::kX86_64;
+        EXPECT_EQ("otp-" + layout->release() + (is_x86 ? "" : "-aarch64"), builtin.name);
     }
 }
 

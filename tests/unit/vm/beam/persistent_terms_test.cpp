@@ -79,6 +79,14 @@ TEST_P(PersistentTermsOfANode, AreFoundByTheirShapeAndRead) {
     }
 }
 
+/// Which global is before it differs between compilers.
+TEST_P(PersistentTermsOfANode, AreFoundBehindAGlobalThatIsAFunction) {
+    put(0, 10, 1);
+    const auto at = node.vm.globals().persistent_terms;
+    node.vm.memory.put(at - 8, node.vm.normal_exit());
+    EXPECT_EQ(fresh().tables().other.persistent_terms, at);
+}
+
 TEST_P(PersistentTermsOfANode, CountsUnreadableEntries) {
     put(1, 10, 1);
     const auto short_one = put(2, 11, 2);

@@ -158,7 +158,8 @@ void FakeVm::make_persistent_terms() {
         memory.put(table.at("term") + slot * 8, constant("nil"));
     }
     data.place_words({normal_exit(), table.address()});
-    globals_.persistent_terms = data.place_words({0, table.address()}) + 8;
+    constexpr std::uint64_t kNoPointer = 4;  // what is behind it
+    globals_.persistent_terms = data.place_words({0, table.address(), kNoPointer}) + 8;
 }
 
 void FakeVm::make_jit_list() {

@@ -1,6 +1,7 @@
 #include "support/core_builder.h"
 #include "support/memory_file.h"
 
+#include <libdump/base/page_size.h>
 #include <libvm/target/core/core_file.h>
 
 #include <gmock/gmock.h>
@@ -82,6 +83,21 @@ std::array<std::uint64_t, 31> numbered(std::uint64_t first) {
     std::array<std::uint64_t, 31> x{};
     std::iota(x.begin(), x.end(), first);
     return x;
+}
+
+/// A core may be of a machine with other pages than this one's.
+TEST(CoreFile, PagesAreThoseOfItsMachine) {
+    const auto pages = [](std::vector<std::pair<std::uint64_t, std::uint64_t>> auxiliary) {
+        CoreBuilder builder;
+        builder.process(7, "beam.smp", "beam.smp").auxiliary(auxiliary).files({});
+        return opened(builder.build()).value().page_bytes();
+    };
+    EXPECT_EQ(pages({{AT_PAGESZ, 4096}}), 4096U);
+    EXPECT_EQ(pages({{AT_PAGESZ, 65536}}), 65536U);
+    EXPECT_EQ(pages({{AT_ENTRY, 0x10100}}), kLeastPageBytes) << "it is not told";
+    EXPECT_EQ(pages({{AT_PAGESZ, 0}}), kLeastPageBytes);
+    EXPECT_EQ(pages({{AT_PAGESZ, 12288}}), kLeastPageBytes);
+    EXPECT_EQ(pages({{AT_PAGESZ, 1U << 30U}}), kLeastPageBytes);
 }
 
 TEST(CoreFile, ReadsThreadsOfTheOtherArchitecture) {

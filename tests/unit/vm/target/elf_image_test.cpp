@@ -38,6 +38,15 @@ TEST(ElfImage, FindsSymbolsSegmentsAndBuildId) {
     EXPECT_TRUE(image.build_id().empty() || image.build_id().size() == 40);
 }
 
+/// As programs of aarch64 are linked.
+TEST(ElfImage, ConstantsMayBeInTheSegmentOfTheCode) {
+    const auto image = ElfImage::open(BEAMDUMP_JOINED_SAMPLE, 0).value();
+    ASSERT_FALSE(image.executable().empty());
+    ASSERT_EQ(image.read_only().size(), image.executable().size());
+    EXPECT_EQ(image.read_only()[0].begin, image.executable()[0].begin);
+    EXPECT_EQ(image.read_only()[0].end, image.executable()[0].end);
+}
+
 TEST(ElfImage, TheFirstBytesHaveTheSegmentsOfTheFile) {
     std::vector<char> head(4096);
     ASSERT_TRUE(std::ifstream(kSelf, std::ios::binary)

@@ -1,0 +1,60 @@
+"""The zoo in an emulated machine of aarch64, a dump of it, and what the node said afterwards."""
+
+import os
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+import machine
+from support import comparison, tools
+from support.captured import details
+from support.paths import ROOT
+from support.release import RELEASE
+from support.texts import Texts
+
+COOKIE = "cookie0123456789"
+# If asked for it, the node would print 2^60 tuples.
+ENDLESS_WHEN_FLAT = "zoo_dag"
+# A question makes it decode its messages, which its memory counts only then.
+UNDECODED = "zoo_suspended_far"
+
+
+class ZooThere(unittest.TestCase):
+    """Subclasses have copy_node(), which makes cls.dump of cls.node and returns how the program
+    ended."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.scratch = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
+        cls.root = machine.installed(RELEASE)
+        cls.machine = machine.Machine(cls.scratch, RELEASE)
+        cls.addClassCleanup(cls.machine.stop)
+        share = cls.machine.share
+        subprocess.run([ROOT / "scripts" / "compile-testdata", RELEASE, share / "ebin"],
+                       stdin=subprocess.DEVNULL, capture_output=True, check=True,
+                       env={name: value for name, value in os.environ.items()
+                            if name != "BEAMDUMP_EBIN"})
+        cls.node = machine.start_zoo(cls.machine, RELEASE, share / "ebin", COOKIE)
+        cls.before = cls.node.ask("processes").split()
+        cls.dump = share / "zoo.beamdump"
+        cls.said = tools.expect(cls.copy_node(), 0, 3)
+        cls.captured = details(cls.dump, cls.before)
+        cls.pids = {process["registered_name"]: pid for pid, process in cls.captured.items()}
+        cls.told = comparison.ask_oracle(cls.node, backtraces=cls.before,
+                                         terms=[pid for pid in cls.before
+                                                if pid != cls.pids.get(ENDLESS_WHEN_FLAT)])
+
+    def compare_with_the_node(self, what):
+        texts = Texts(self.dump, COOKIE)
+        changed = self.pids[UNDECODED]
+        captured, told = ({pid: process for pid, process in processes.items() if pid != changed}
+                          for processes in (self.captured, self.told))
+        result = comparison.compare(captured, self.before, told, also=texts)
+        result.print(what)
+        texts.print(what)
+        result.verify(self)
+        own = {pid for name, pid in self.pids.items() if name and name.startswith("zoo_")}
+        self.assertGreater(len(own), 150)
+        self.assertEqual(own - set(result.pids) - {changed}, set(),
+                         "processes of the zoo's own ran")
