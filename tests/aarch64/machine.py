@@ -106,14 +106,15 @@ class Machine:
         [linux] = (kernel / "boot").glob("vmlinuz-*")
         complaints = (self._directory / "complaints").open("wb")
         self._process = subprocess.Popen(
-            [QEMU, "-M", "virt", "-cpu", "max,pauth-impdef=on", "-smp", "2", "-m",
-             f"{MEMORY_MIB}M", "-nographic", "-no-reboot", "-nic", "none", "-kernel", linux,
-             "-initrd", image, "-append", "console=ttyAMA0 rdinit=/init quiet panic=-1",
+            # It ends with this process, however that ends.
+            ["setpriv", "--pdeathsig", "KILL", QEMU, "-M", "virt", "-cpu", "max,pauth-impdef=on",
+             "-smp", "2", "-m", f"{MEMORY_MIB}M", "-nographic", "-no-reboot", "-nic", "none",
+             "-kernel", linux, "-initrd", image,
+             "-append", "console=ttyAMA0 rdinit=/init quiet panic=-1",
              "-fsdev", f"local,id=share,path={self.share},security_model=none",
              "-device", "virtio-9p-pci,fsdev=share,mount_tag=share",
              "-serial", f"file:{self._console}", "-monitor", "none"],
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-            stderr=complaints)
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=complaints)
         complaints.close()
 
     def _fill(self, root, kernel):

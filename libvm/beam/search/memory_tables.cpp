@@ -7,6 +7,8 @@
 #include <libvm/beam/tables/modules.h>
 
 #include <algorithm>
+#include <map>
+#include <ranges>
 #include <set>
 
 namespace beamdump::beam {
@@ -251,8 +253,26 @@ Result<Address> find_code_ranges(Vm& vm, const ImageSearch& search) {
         }
         return false;
     };
-    return only_one("r", "one row of arrays of code ranges",
-                    search.matching(kCodeIndexes * std::size_t{each}, matches));
+    auto candidates = search.matching(kCodeIndexes * std::size_t{each}, matches);
+    // Words that are 0 behind it look like an index without an array: then what begins within it
+    // has fewer arrays.
+    const auto arrays_at = [&](Address at) {
+        std::size_t arrays = 0;
+        for (std::size_t index = 0; index < kCodeIndexes; ++index) {
+            const auto size = vm.bulk().word(at + index * each + allocated.offset);
+            arrays += size && *size != 0 ? 1 : 0;
+        }
+        return arrays;
+    };
+    if (candidates.size() > 1) {
+        std::map<Address, std::size_t> arrays;
+        for (const auto at : candidates) {
+            arrays.emplace(at, arrays_at(at));
+        }
+        const auto most = std::ranges::max(arrays | std::views::values);
+        std::erase_if(candidates, [&](Address at) { return arrays.at(at) < most; });
+    }
+    return only_one("r", "one row of arrays of code ranges", candidates);
 }
 
 }  // namespace beamdump::beam

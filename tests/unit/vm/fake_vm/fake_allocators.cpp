@@ -168,6 +168,7 @@ void FakeVm::make_allocators() {
             .set("modules", heap.place(kMaxRanges * kRangeBytes))
             .set("allocated", kMaxRanges);
     }
+    data.place(bytes("CodeRanges"));  // zeros
 }
 
 void FakeVm::add_range(const FakeModule& module) {

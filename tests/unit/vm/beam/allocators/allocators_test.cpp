@@ -90,7 +90,8 @@ TEST_P(AllocatorsTest, ANodeWithoutThemIsLocated) {
         node.vm.at("ErtsAllocatorThrSpec", node.vm.globals().thread_allocators + index * spec)
             .set("allctr", kNowhere);
     }
-    node.vm.at("CodeRanges", node.vm.globals().code_ranges).set("n", kMegabyte);
+    const auto active = FakeVm::kActiveCode * node.vm.bytes("CodeRanges");
+    node.vm.at("CodeRanges", node.vm.globals().code_ranges + active).set("n", kMegabyte);
     const auto located = node.vm.located(FakeVm::Symbols::kNone);
     const auto& tables = located->tables().memory;
     EXPECT_FALSE(tables.allocators);
