@@ -29,8 +29,8 @@ std::string text_of(const query::HangStep& step) {
     std::string text = fmt::format("{} {}", line.pid, process_name(line));
     if (line.status) {
         text += fmt::format(" ({}", *line.status);
-        if (line.current_function) {
-            text += fmt::format(" in {}", one_line(*line.current_function));
+        if (const auto function = query::shown_function(line)) {
+            text += fmt::format(" in {}", one_line(*function));
         }
         text += ')';
     }

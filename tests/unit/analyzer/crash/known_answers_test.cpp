@@ -626,6 +626,40 @@ TEST_F(KnownAnswers, ElixirsModuleDecidesTheSyntaxOfAllTerms) {
     }
 }
 
+TEST_F(KnownAnswers, NamesOfModulesTablesAndFunctionsAreElixirsWhereTheNodeRunsElixir) {
+    const std::string plain =
+        "=erl_crash_dump:0.5\nSat Nov 28 00:00:00 2026\nSlogan: boom\n"
+        "System version: Erlang/OTP 25 [erts-13.1.5] [source] [64-bit] [smp:2:2]\nAtoms: 9\n"
+        "=proc:<0.9.0>\nState: Waiting\nSpawned as: proc_lib:init_p/5\nMessage queue length: "
+        "20000\nProgram counter: 0x00007f2000001000 ('Elixir.Shop.Cart':loop/1 + 8)\narity = 0\n"
+        "=ets:<0.9.0>\nSlot: 1\nTable: 'Elixir.Shop.Cart'\nName: 'Elixir.Shop.Cart'\n"
+        "Objects: 3\nWords: 400\nType: set\n"
+        "=proc_stack:<0.9.0>\n=proc_heap:<0.9.0>\n=mod:'Elixir.Shop.Cart'\nCurrent size: 100\n";
+    for (const auto& ran : ask(plain + "=mod:elixir\nCurrent size: 1\n=end\n", {"summary"})) {
+        EXPECT_THAT(ran.out, HasSubstr("in <0.9.0> (proc_lib:init_p/5), which is waiting in "
+                                       "Shop.Cart.loop/1.\n"));
+    }
+    for (const std::vector<std::string>& command : {std::vector<std::string>{"processes"},
+                                                    {"processes", "--group-by", "current_function"},
+                                                    {"modules"},
+                                                    {"modules", "--filter", "name=Shop.Cart"},
+                                                    {"ets"},
+                                                    {"ets", "--filter", "name=Shop.Cart"}}) {
+        for (const auto& ran : ask(plain + "=mod:elixir\nCurrent size: 1\n=end\n", command)) {
+            EXPECT_THAT(ran.out, HasSubstr("Shop.Cart")) << command.front();
+            EXPECT_THAT(ran.out, Not(HasSubstr("Elixir"))) << command.front();
+        }
+        for (const auto& ran : ask(plain + "=mod:lists\nCurrent size: 1\n=end\n", command)) {
+            EXPECT_THAT(ran.out, HasSubstr("'Elixir.Shop.Cart'")) << command.front();
+        }
+        auto json = command;
+        json.emplace_back("--json");
+        for (const auto& ran : ask(plain + "=mod:elixir\nCurrent size: 1\n=end\n", json)) {
+            EXPECT_THAT(ran.out, HasSubstr("'Elixir.Shop.Cart'")) << command.front();
+        }
+    }
+}
+
 /// The first process with a dictionary: of two entries one's tuple is not in the text, and the
 /// value of the other is a string with a character beyond ASCII.
 std::string with_dictionary(const std::string& text) {
