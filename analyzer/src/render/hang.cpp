@@ -48,6 +48,8 @@ std::string verb(const query::WaitEdge& edge, std::string_view to) {
     switch (edge.kind) {
         case WaitKind::kReply:
             return fmt::format("{}{}", wait("the answer of "), to);
+        case WaitKind::kStart:
+            return fmt::format("{}{}", wait("the start of "), to);
         case WaitKind::kPermission:
         case WaitKind::kLock:
             return fmt::format("{}{}", wait("the "), to);

@@ -17,6 +17,9 @@ namespace beamdump::query {
     RULE(stopped_node)               \
     RULE(cgroup_memory)              \
     RULE(call_cycle)                 \
+    RULE(stuck_start)                \
+    RULE(mnesia_tables)              \
+    RULE(global_lock)                \
     RULE(waiting_callers)            \
     RULE(emulator_waits)             \
     RULE(suspended_process)          \
