@@ -182,6 +182,35 @@ TEST_F(Slogans, TheRuntimesSlogansAreExplained) {
     EXPECT_THAT(summary("halted by an operator"), Not(HasSubstr("The node ended")));
 }
 
+/// One of each class, as the runtime writes them; the first is R15's.
+TEST_F(Slogans, FaultsThatTheRuntimeFindsAreExplainedByTheirClass) {
+    const std::string data = "The node ended as the runtime found data that cannot be, ";
+    const std::pair<std::string, std::string> cases[] = {
+        {"Internal error: unexpected opcode in match program.", data},
+        {"beam_emu.c:3191: Internal error (12)", data},
+        {"bad header tag 3c", data},
+        {"<0.9.0>: Stack overflow", data},
+        {"Wild pointer found @ 0x00007f2000001000!", data},
+        {"Damaged process dictionary found during get/1.", data},
+        {"erl_child_setup closed", "its helper erl_child_setup, "},
+        {"Failed to write to erl_child_setup: 32", "its helper erl_child_setup, "},
+        {"Failed to create thread: eagain (11)",
+         "the operating system refused what the runtime needs: Failed to create thread: eagain "
+         "(11)"},
+        {"System process <0.9.0> terminated: killed", "a process of the runtime itself ended"},
+        {"Absurdly large distribution output data buffer (4294967296 bytes) passed.",
+         "something was larger than the runtime can hold"},
+        {"no next heap size found: 18446744073709551615, offset 0",
+         "something was larger than the runtime can hold"},
+        {"Failed loading preloaded module erlang (badfile)", "could not be loaded"},
+        {"OS monotonic time stepped backwards", "clock went backwards"}};
+    for (const auto& [slogan, told] : cases) {
+        const auto said = summary(slogan);
+        EXPECT_THAT(said, HasSubstr(told)) << slogan;
+        EXPECT_THAT(said, HasSubstr(" The thread that found it ran logger (<0.9.0>).\n")) << slogan;
+    }
+}
+
 TEST_F(Slogans, SlogansOfTheStartAreExplainedWithEitherFirstLetter) {
     for (const std::string slogan :
          {"Could not start kernel pid (application_controller) (\"error in config file\")",
