@@ -50,8 +50,7 @@ Outcome report_search_gaps(Invocation& invocation, const query::ProcessesRead& r
 
 void add_most_bytes(CLI::App& app, HolderQuestion& question) {
     add_size(app, "--max-bytes", question.most_bytes,
-             "Show at most SIZE bytes of a binary, and of each part that a place shows (default "
-             "256, at most 1MiB)");
+             "Show at most SIZE bytes of a binary and of a part (default 256)");
 }
 
 Result<void> check_most_bytes(const HolderQuestion& question) {

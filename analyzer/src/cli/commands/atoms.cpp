@@ -39,10 +39,7 @@ class AtomsCommand final : public Command {
             fmt::format(
                 "List each atom, newest first (columns: {})",
                 fmt::join(query::column_names(query::atom_columns(query::AtomRows::kEach)), ", ")));
-        app.add_flag("--group", group_,
-                     "Group atoms that differ in digits only, or of which 1,000 begin or end alike "
-                     "(default)")
-            ->excludes(each);
+        app.add_flag("--group", group_, "Group atoms that are alike (default)")->excludes(each);
         list_.add(app);
         add_answer(app, answer_);
     }

@@ -48,7 +48,9 @@ class AtomsTest : public ::testing::Test {
         builder.trailer().set_node_offset(builder.append(format::RecordKind::kNode, node));
         builder.add_atoms(0, {"false", "true", "param_1", "sole"});
         builder.add_atoms(4, {"param_22", "param_333", "Other 7"});
-        builder.add_atoms(7, more_atoms_);
+        if (!more_atoms_.empty()) {
+            builder.add_atoms(7, more_atoms_);
+        }
         builder.add_process_index();
         program_.put("atoms.beamdump", builder.finish());
         dump_ = expect_value(Dump::open(program_.path("atoms.beamdump")));
