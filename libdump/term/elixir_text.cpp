@@ -1,4 +1,5 @@
 #include <libdump/base/utf8.h>
+#include <libdump/term/atom_text.h>
 #include <libdump/term/elixir_text.h>
 
 #include <fmt/format.h>
@@ -256,6 +257,27 @@ bool is_elixir_alias(std::string_view name) {
         name.remove_prefix(static_cast<std::size_t>(end - name.begin()));
     }
     return true;
+}
+
+std::string elixir_name(const std::string& text) {
+    const auto end = text.starts_with('\'') ? text.find('\'', 1) : std::string::npos;
+    if (end == std::string::npos) {
+        return text;
+    }
+    const auto module = text.substr(1, end - 1);
+    if (!is_elixir_alias(module)) {
+        return text;
+    }
+    if (end + 1 == text.size()) {
+        return elixir_atom(module);
+    }
+    const auto arity = text.rfind('/');
+    if (text[end + 1] != ':' || arity == std::string::npos) {
+        return text;
+    }
+    const auto function = unquoted_atom(text.substr(end + 2, arity - end - 2));
+    return fmt::format("{}.{}{}", elixir_atom(module), elixir_function(function),
+                       text.substr(arity));
 }
 
 bool is_elixir_keyword(std::string_view name) {

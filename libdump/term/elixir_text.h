@@ -24,6 +24,9 @@ std::string elixir_quoted(std::string_view name);
 
 /// Whether an atom is a module's alias: Elixir.Shop.Cart.
 bool is_elixir_alias(std::string_view name);
+/// `'Elixir.Shop.Cart'` as `Shop.Cart`, `'Elixir.Shop.Cart':init/1` as `Shop.Cart.init/1`; any
+/// other text as it is.
+std::string elixir_name(const std::string& text);
 /// Whether an atom may be the key of a keyword list (Inspect.List.keyword?/1).
 bool is_elixir_keyword(std::string_view name);
 

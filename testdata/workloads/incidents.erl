@@ -3,7 +3,8 @@
 -module(incidents).
 -behaviour(gen_server).
 -behaviour(supervisor).
--export([start/1, tell/1, make/2, parked/0, worker/1]).
+-behaviour(application).
+-export([start/1, start/2, stop/1, tell/1, make/2, parked/0, worker/1, slow_child/1, init_child/1]).
 -export([init/1, handle_call/3, handle_cast/2]).
 
 -define(HOUR, 3600000).
@@ -133,6 +134,55 @@ make(<<"chain">>, _) ->
     callers(First, 30),
     in_calls([First]),
     Last;
+make(<<"sleeping_server">>, _) ->
+    {ok, Pid} = gen_server:start_link({local, incident_sleeping}, ?MODULE, server, []),
+    gen_server:cast(Pid, sleep),
+    callers(Pid, 30),
+    Pid;
+make(<<"application_start">>, _) ->
+    application(start),
+    Pid = await(incident_start),
+    wait_until(fun() -> waits_in(Pid, {timer, sleep, 1}) end),
+    Pid;
+make(<<"application_child">>, _) ->
+    application(with_child),
+    Pid = await(incident_child),
+    wait_until(fun() -> waits_in(Pid, {?MODULE, never, 0}) end),
+    Pid;
+make(<<"child_start">>, _) ->
+    spawn_link(fun() -> supervisor:start_link(?MODULE, slow_child) end),
+    Pid = await(incident_child),
+    wait_until(fun() -> waits_in(Pid, {?MODULE, never, 0}) end),
+    Pid;
+make(<<"start_deadlock">>, _) ->
+    spawn_link(fun() -> supervisor:start_link({local, incident_deadlock}, ?MODULE, asking_child) end),
+    Pid = await(incident_child),
+    in_calls([Pid]),
+    Pid;
+make(<<"global_lock">>, _) ->
+    Pid = new(incident_holder, fun(Owner) ->
+                                       true = global:set_lock({incident_lock, self()}, [node()]),
+                                       ready(Owner),
+                                       parked()
+                               end),
+    Waiters = [spawn_link(fun() -> global:trans({incident_lock, self()}, fun() -> ok end, [node()]) end)
+               || _ <- lists:seq(1, 30)],
+    %% The first sleep takes a quarter of a second at most, later ones up to eight.
+    wait_until(fun() -> lists:all(fun(Waiter) -> waits_in(Waiter, {global, random_sleep, 1}) end,
+                                  Waiters)
+               end),
+    Pid;
+make(<<"mnesia_tables">>, _) ->
+    %% As mnesia_controller without an answer: it has not loaded the table.
+    Controller = spawn_link(fun() -> register(mnesia_controller, self()), receive stop -> ok end end),
+    await(mnesia_controller),
+    Pid = new(incident_loader, fun(Owner) ->
+                                       ready(Owner),
+                                       mnesia_controller:wait_for_tables([incident_accounts], infinity)
+                               end),
+    wait_until(fun() -> waits_in(Pid, {mnesia_controller, do_wait_for_tables, 2}) end),
+    true = is_process_alive(Controller),
+    Pid;
 make(<<"file_server">>, _) ->
     Pid = whereis(file_server_2),
     true = erlang:suspend_process(Pid),
@@ -184,12 +234,25 @@ make(<<"persistent_terms">>, _) ->
                         Now > Before + 3000000
                end),
     Collector;
+%% What the commands of docs/symptoms.md name: no incident.
+make(<<"symptoms">>, _) ->
+    {ok, _} = gen_server:start_link({local, cart}, ?MODULE, server, []),
+    Inbox = new(incident_inbox, fun(Owner) -> register_as(inbox), ready(Owner), selective() end),
+    _ = [Inbox ! {event, N} || N <- lists:seq(1, 5)],
+    sessions = ets:new(sessions, [named_table]),
+    none;
 make(<<"old_code">>, _) ->
     planted:run_old_code(),
     none;
 make(<<"atoms">>, _) ->
     _ = [list_to_atom("incident_param_" ++ integer_to_list(N)) || N <- lists:seq(1, 22000)],
     none.
+
+%% In place of the name that this process has.
+register_as(Name) ->
+    {registered_name, Old} = process_info(self(), registered_name),
+    true = unregister(Old),
+    true = register(Name, self()).
 
 literal_collector([Pid | Pids]) ->
     case process_info(Pid, initial_call) of
@@ -223,6 +286,56 @@ send(Port) ->
         _ -> ok
     end.
 
+%% Starts an application whose start/2 does not return.
+application(Kind) ->
+    _ = application:unload(incident_application),
+    ok = application:load({application, incident_application,
+                           [{vsn, "1"}, {modules, [?MODULE]}, {registered, []}, {applications, [kernel]},
+                            {mod, {?MODULE, Kind}}]}),
+    spawn(fun() -> application:start(incident_application) end),
+    ok.
+
+start(_Type, start) ->
+    end_with_incident(),
+    register(incident_start, self()),
+    timer:sleep(infinity);
+start(_Type, with_child) ->
+    supervisor:start_link(?MODULE, slow_child).
+
+stop(_) ->
+    ok.
+
+%% What starts this process is told of its end, and ends too.
+end_with_incident() ->
+    Pid = self(),
+    spawn(fun() ->
+                  Monitor = monitor(process, whereis(incident)),
+                  receive {'DOWN', Monitor, process, _, _} -> exit(Pid, kill) end
+          end).
+
+slow_child(Kind) ->
+    {ok, _} = proc_lib:start_link(?MODULE, init_child, [Kind]).
+
+init_child(never) ->
+    end_with_incident(),
+    register(incident_child, self()),
+    never();
+init_child(asks) ->
+    end_with_incident(),
+    register(incident_child, self()),
+    supervisor:which_children(incident_deadlock).
+
+never() ->
+    receive never -> ok end.
+
+await(Name) ->
+    wait_until(fun() -> is_pid(whereis(Name)) end),
+    whereis(Name).
+
+waits_in(Pid, Function) ->
+    [{current_function, Function}, {status, waiting}] =:=
+        process_info(Pid, [current_function, status]).
+
 callers(Server, Count) ->
     _ = [spawn_link(fun() -> gen_server:call(Server, question, infinity) end)
          || _ <- lists:seq(1, Count)],
@@ -251,7 +364,11 @@ init(server) ->
     {ok, nothing};
 init(supervisor) ->
     {ok, {#{intensity => 1000000, period => 3600},
-          [#{id => worker, start => {?MODULE, worker, [self()]}}]}}.
+          [#{id => worker, start => {?MODULE, worker, [self()]}}]}};
+init(slow_child) ->
+    {ok, {#{}, [#{id => child, start => {?MODULE, slow_child, [never]}}]}};
+init(asking_child) ->
+    {ok, {#{}, [#{id => child, start => {?MODULE, slow_child, [asks]}}]}}.
 
 worker(_) ->
     {ok, spawn_link(fun() -> timer:sleep(10), exit(shutdown) end)}.
@@ -263,5 +380,12 @@ handle_cast({call, Name}, State) ->
     timer:sleep(100),
     gen_server:call(Name, question, infinity),
     {noreply, State};
+handle_cast(sleep, State) ->
+    retry(),
+    {noreply, State};
 handle_cast(stick, State) ->
     receive never -> {noreply, State} end.
+
+%% As code that asks something again and again until it has an answer.
+retry() ->
+    receive after 100 -> retry() end.

@@ -110,6 +110,11 @@ class Golden(unittest.TestCase):
                 self.assertIn("\nExample: " + name.split("-")[0], text)
                 self.same(HERE / "help" / f"{name}.txt", text)
 
+    def test_help_is_80_columns_wide_at_most(self):
+        wide = [f"{name}: {line}" for name, text in help_texts().items()
+                for line in text.splitlines() if len(line) > 80]
+        self.assertEqual(wide, [])
+
     def test_messages_are_as_frozen(self):
         self.assertGreater(sum(line.startswith("$ ") for line in asked()), 30)
         self.same(HERE / "messages.txt", messages(asked()))

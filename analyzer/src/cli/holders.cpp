@@ -8,7 +8,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
+#include <utility>
 
 namespace beamdump::cli {
 
@@ -46,14 +48,27 @@ Outcome report_search_gaps(Invocation& invocation, const query::ProcessesRead& r
     return outcome;
 }
 
+void add_most_bytes(CLI::App& app, HolderQuestion& question) {
+    add_size(app, "--max-bytes", question.most_bytes,
+             "Show at most SIZE bytes of a binary and of a part (default 256)");
+}
+
+Result<void> check_most_bytes(const HolderQuestion& question) {
+    return question.most_bytes <= query::BinaryBeginning::kMostOfAll
+               ? Result<void>()
+               : fail(ErrorCode::kUsage, "--max-bytes is 1MiB at most");
+}
+
 Result<Outcome> answer_holders(Invocation& invocation, const HolderQuestion& question,
                                const AnswerOptions& options, TermOptions& terms) {
     ASSIGN_OR_RETURN(auto dump, invocation.open(question.dump, all_heaps()));
     RETURN_IF_ERROR(terms.apply(invocation, *dump));
     ASSIGN_OR_RETURN(const auto target, query::parse_target(*dump, question.target));
+    std::optional<query::CapturedBinary> content;
     std::optional<query::BinaryBeginning> binary;
     if (target.kind == query::RefTarget::Kind::kBinary) {
-        ASSIGN_OR_RETURN(binary, query::binary_beginning(*dump, target.number));
+        ASSIGN_OR_RETURN(content, query::CapturedBinary::open(*dump, target.number));
+        ASSIGN_OR_RETURN(binary, content->beginning(question.most_bytes));
     }
     const auto references = binary ? binary->references : std::nullopt;
     render::Output& out = fitted(invocation.out(), options);
@@ -67,6 +82,7 @@ Result<Outcome> answer_holders(Invocation& invocation, const HolderQuestion& que
     }
     ReadingProgress progress(invocation, "searching processes");
     std::uint64_t shown = 0;
+    std::optional<Error> unread;
     query::RefsOptions refs;
     refs.sensitive = question.sensitive;
     refs.limits = invocation.limits();
@@ -77,12 +93,26 @@ Result<Outcome> answer_holders(Invocation& invocation, const HolderQuestion& que
         }
         ++shown;
         progress.end();
-        json ? render::holder_json(*json, line) : render::holder_text(out, line);
+        std::string shown_part;
+        if (content && line.slice) {
+            auto part =
+                content->part(line.slice->first, std::min(line.slice->bytes, question.most_bytes));
+            if (!part) {
+                unread = std::move(part.error());
+            } else if (line.slice->first + part->size() > binary->first.size()) {
+                shown_part = std::move(*part);  // else it stands above
+            }
+        }
+        json ? render::holder_json(*json, line, shown_part)
+             : render::holder_text(out, line, shown_part);
     };
     auto answer = query::find_holders(*dump, target, refs);
     progress.end();
     if (!answer) {
         return std::unexpected(answer.error());
+    }
+    if (unread) {
+        return std::unexpected(std::move(*unread));
     }
     if (json) {
         render::holders_json_end(*json, *answer, references);

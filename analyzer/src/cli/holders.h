@@ -17,7 +17,14 @@ struct HolderQuestion {
     std::string schema;  ///< of the answer in JSON
     std::uint64_t limit = 20;
     bool sensitive = false;
+    /// Shown of a binary, and of each part of it that a place shows.
+    std::uint64_t most_bytes = query::BinaryBeginning::kMostBytes;
 };
+
+/// --max-bytes
+void add_most_bytes(CLI::App& app, HolderQuestion& question);
+/// kUsage: more bytes than are shown.
+[[nodiscard]] Result<void> check_most_bytes(const HolderQuestion& question);
 
 /// Writes the holders as they are found.
 Result<Outcome> answer_holders(Invocation& invocation, const HolderQuestion& question,

@@ -1,7 +1,7 @@
 #include "cli/term_options.h"
 
+#include "query/facts/node_syntax.h"
 #include "query/term/beam_records.h"
-#include "query/term/node_syntax.h"
 
 #include <libdump/base/amount_text.h>
 #include <libdump/base/return_if_error.h>

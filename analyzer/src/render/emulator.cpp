@@ -20,7 +20,7 @@ std::string pid_and_name(const query::ProcessLine& line) {
 }
 
 std::string function_of(const query::ProcessLine& line) {
-    return one_line(line.current_function.value_or("?"));
+    return one_line(query::shown_function(line).value_or("?"));
 }
 
 std::string held_by(const query::PermissionLine& line) {

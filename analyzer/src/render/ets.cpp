@@ -44,7 +44,8 @@ void ets_text(Output& output, query::RowList& list, const query::DumpFacts& fact
     extras.text_after = [&](Output& out) {
         const auto bytes = all_memory_bytes(list, facts);
         if (bytes && list.total() != 0) {
-            out.print("\n{}{} use {}\n", at_least(facts, "ets"), counted(list.total(), "ETS table"),
+            out.print("\n{}{} {}\n", at_least(facts, "ets"),
+                      counted(list.total(), "ETS table uses", "ETS tables use"),
                       bytes_text(*bytes));
         }
     };

@@ -49,7 +49,8 @@ void process_groups_text(Output& output, const query::ProcessGroups& answer) {
         return value ? count_text(*value) : std::string("?");
     };
     for (const auto& group : answer.groups) {
-        table.add({group.name ? one_line(*group.name) : "-", count_text(group.count),
+        table.add({group.name ? one_line(answer.dump.names.shown(*group.name)) : "-",
+                   count_text(group.count),
                    group.memory_bytes ? bytes_text(*group.memory_bytes) : "?",
                    number(group.reductions), number(group.messages), largest_cell(group.largest)});
     }
@@ -193,7 +194,7 @@ void waits_text(Output& output, const query::Waits& answer) {
         table.add({one_line(line.name), process ? process_name(*process) : "(not in the dump)",
                    count_text(line.direct), count_text(line.behind),
                    process ? process->status.value_or("?") : "",
-                   process ? one_line(process->current_function.value_or("?")) : "",
+                   process ? one_line(query::shown_function(*process).value_or("?")) : "",
                    one_line(line.waits_for.value_or("")) + (line.in_cycle ? " (cycle)" : "")});
     }
     table.print(output);

@@ -29,8 +29,8 @@ std::string text_of(const query::HangStep& step) {
     std::string text = fmt::format("{} {}", line.pid, process_name(line));
     if (line.status) {
         text += fmt::format(" ({}", *line.status);
-        if (line.current_function) {
-            text += fmt::format(" in {}", one_line(*line.current_function));
+        if (const auto function = query::shown_function(line)) {
+            text += fmt::format(" in {}", one_line(*function));
         }
         text += ')';
     }
@@ -48,6 +48,8 @@ std::string verb(const query::WaitEdge& edge, std::string_view to) {
     switch (edge.kind) {
         case WaitKind::kReply:
             return fmt::format("{}{}", wait("the answer of "), to);
+        case WaitKind::kStart:
+            return fmt::format("{}{}", wait("the start of "), to);
         case WaitKind::kPermission:
         case WaitKind::kLock:
             return fmt::format("{}{}", wait("the "), to);

@@ -108,6 +108,40 @@ std::string hexadecimal_bytes(std::string_view bytes, std::string_view between) 
     return text;
 }
 
+/// Text in quotes, or lines of hexadecimal digits with their offsets from `first` on.
+void print_content(Output& output, const query::BinaryBeginning& content, std::uint64_t first) {
+    if (const auto text = content_text(content)) {
+        print_line(output, fmt::format("    \"{}\"", one_line(*text)));
+        return;
+    }
+    constexpr std::size_t kBytesOfLine = 16;
+    for (std::size_t at = 0; at < content.first.size(); at += kBytesOfLine) {
+        const auto bytes = std::string_view(content.first).substr(at, kBytesOfLine);
+        std::string shown;
+        for (const char byte : bytes) {
+            shown += byte >= ' ' && byte <= '~' ? byte : '.';
+        }
+        print_line(output, fmt::format("    {:04x}  {:<47}  {}", first + at,
+                                       hexadecimal_bytes(bytes, " "), shown));
+    }
+}
+
+/// What a place shows, as content that may go on behind it.
+query::BinaryBeginning content_of(const query::BinarySlice& slice, const std::string& bytes) {
+    query::BinaryBeginning content;
+    content.bytes = slice.bytes;
+    content.first = bytes;
+    return content;
+}
+
+void write_content(JsonWriter& json, const query::BinaryBeginning& content) {
+    if (const auto text = content_text(content)) {
+        json.member("content_text", *text);
+    } else if (!content.first.empty()) {
+        json.member("content_hex", hexadecimal_bytes(content.first, ""));
+    }
+}
+
 /// "  64.0 KiB, the first 64 bytes:", and these.
 void print_beginning(Output& output, const query::BinaryBeginning& binary) {
     const std::string size = binary.bytes ? bytes_text(*binary.bytes) : "size unknown";
@@ -122,20 +156,7 @@ void print_beginning(Output& output, const query::BinaryBeginning& binary) {
                                    binary.captured == binary.first.size()
                                        ? "; more is not in the dump, but for parts that terms show"
                                        : ""));
-    if (const auto text = content_text(binary)) {
-        print_line(output, fmt::format("    \"{}\"", one_line(*text)));
-        return;
-    }
-    constexpr std::size_t kBytesOfLine = 16;
-    for (std::size_t at = 0; at < binary.first.size(); at += kBytesOfLine) {
-        const auto bytes = std::string_view(binary.first).substr(at, kBytesOfLine);
-        std::string shown;
-        for (const char byte : bytes) {
-            shown += byte >= ' ' && byte <= '~' ? byte : '.';
-        }
-        print_line(output,
-                   fmt::format("    {:04x}  {:<47}  {}", at, hexadecimal_bytes(bytes, " "), shown));
-    }
+    print_content(output, binary, 0);
 }
 
 }  // namespace
@@ -150,7 +171,7 @@ void holders_text_begin(Output& output, const query::DumpFacts& facts,
     }
 }
 
-void holder_text(Output& output, const query::HolderLine& line) {
+void holder_text(Output& output, const query::HolderLine& line, const std::string& content) {
     std::string text =
         fmt::format("  {}  {}", owner_text(line.owner), one_line(place_text(line.place)));
     if (line.slice) {
@@ -158,6 +179,9 @@ void holder_text(Output& output, const query::HolderLine& line) {
                             count_text(line.slice->first + line.slice->bytes));
     }
     print_line(output, text);
+    if (line.slice && !content.empty()) {
+        print_content(output, content_of(*line.slice, content), line.slice->first);
+    }
 }
 
 void holders_text_end(Output& output, const query::RefsAnswer& answer, std::uint64_t shown,
@@ -186,23 +210,20 @@ void holders_json_begin(JsonWriter& json, const query::DumpFacts& facts,
     if (binary) {
         json.member("size_bytes", binary->bytes);
         json.member("captured_bytes", binary->captured);
-        if (const auto text = content_text(*binary)) {
-            json.member("content_text", *text);
-        } else if (!binary->first.empty()) {
-            json.member("content_hex", hexadecimal_bytes(binary->first, ""));
-        }
+        write_content(json, *binary);
     }
     json.end_object();
     json.begin_array("holders");
 }
 
-void holder_json(JsonWriter& json, const query::HolderLine& line) {
+void holder_json(JsonWriter& json, const query::HolderLine& line, const std::string& content) {
     json.begin_object();
     write_owner(json, line.owner);
     write_place(json, line.place);
     if (line.slice) {
         json.member("first_byte", line.slice->first);
         json.member("bytes", line.slice->bytes);
+        write_content(json, content_of(*line.slice, content));
     }
     json.end_object();
 }

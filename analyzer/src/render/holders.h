@@ -23,14 +23,16 @@ std::optional<std::string> content_text(const query::BinaryBeginning& binary);
 void holders_text_begin(Output& output, const query::DumpFacts& facts,
                         const query::RefTarget& target,
                         const std::optional<query::BinaryBeginning>& binary);
-void holder_text(Output& output, const query::HolderLine& line);
+/// `content`: the beginning of what the place shows of a binary, as far as the dump has it and it
+/// is to be told.
+void holder_text(Output& output, const query::HolderLine& line, const std::string& content);
 void holders_text_end(Output& output, const query::RefsAnswer& answer, std::uint64_t shown,
                       const std::optional<std::uint64_t>& references);
 
 void holders_json_begin(JsonWriter& json, const query::DumpFacts& facts,
                         const query::RefTarget& target,
                         const std::optional<query::BinaryBeginning>& binary);
-void holder_json(JsonWriter& json, const query::HolderLine& line);
+void holder_json(JsonWriter& json, const query::HolderLine& line, const std::string& content);
 void holders_json_end(JsonWriter& json, const query::RefsAnswer& answer,
                       const std::optional<std::uint64_t>& references);
 

@@ -151,12 +151,13 @@ void print_held(Output& output, const query::Memory& answer) {
     table.print(output, "  ");
 }
 
-void print_kinds(Output& output, const query::ProcessGroups& kinds) {
+void print_kinds(Output& output, const query::DumpFacts& facts, const query::ProcessGroups& kinds) {
     Table table({{"INITIAL CALL", Align::kLeft, true},
                  {"PROCESSES", Align::kRight},
                  {"MEMORY", Align::kRight}});
     for (const auto& kind : kinds.groups) {
-        table.add({kind.name ? one_line(*kind.name) : "?", count_text(kind.count),
+        table.add({kind.name ? one_line(facts.names.shown(*kind.name)) : "?",
+                   count_text(kind.count),
                    kind.memory_bytes ? bytes_text(*kind.memory_bytes) : "?"});
     }
     output.print("\nLargest of {} of processes (processes --group-by)\n",
@@ -171,7 +172,8 @@ void print_tables(Output& output, const query::DumpFacts& facts,
                  {"MEMORY", Align::kRight},
                  {"OWNER", Align::kLeft, true}});
     for (const auto& line : tables.tables) {
-        table.add({one_line(line.name.value_or("?")), line.size ? count_text(*line.size) : "?",
+        table.add({one_line(facts.names.shown(line.name.value_or("?"))),
+                   line.size ? count_text(*line.size) : "?",
                    line.memory_bytes ? bytes_text(*line.memory_bytes) : "?",
                    one_line(line.owner_display_name.value_or(line.owner.value_or("?")))});
     }
@@ -218,7 +220,7 @@ void memory_text(Output& output, const query::Memory& answer) {
         print_process_table(output, answer.largest, "  ");
     }
     if (!answer.kinds.groups.empty()) {
-        print_kinds(output, answer.kinds);
+        print_kinds(output, answer.dump, answer.kinds);
     }
     if (answer.tables && !answer.tables->tables.empty()) {
         print_tables(output, answer.dump, *answer.tables);

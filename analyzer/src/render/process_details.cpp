@@ -21,9 +21,9 @@ namespace beamdump::render {
 
 namespace {
 
-std::string fact_text(const query::Fact& fact, std::uint64_t word_bytes) {
+std::string fact_text(const query::Fact& fact, const query::DumpFacts& facts) {
     if (const auto* text = std::get_if<std::string>(&fact.value)) {
-        return one_line(*text);
+        return one_line(facts.names.shown(*text));
     }
     if (const auto* flag = std::get_if<bool>(&fact.value)) {
         return *flag ? "true" : "false";
@@ -34,7 +34,7 @@ std::string fact_text(const query::Fact& fact, std::uint64_t word_bytes) {
             return bytes_text(number);
         case query::FactUnit::kWords:
             return fmt::format("{} words ({})", count_text(number),
-                               bytes_text(number * word_bytes));
+                               bytes_text(number * facts.word_bytes));
         case query::FactUnit::kAddress:
         case query::FactUnit::kBits:
             return fmt::format("{:#x}", number);
@@ -117,7 +117,7 @@ void print_stacktrace(Output& output, const query::ProcessDetails& details) {
         output, "Current stacktrace", details.stacktrace,
         {{"", Align::kLeft, true}, {"", Align::kLeft, true}}, [&](const query::CodeLine& line) {
             const bool known = line.file && line.line;
-            return std::vector{one_line(line.function),
+            return std::vector{one_line(details.dump.names.shown(line.function)),
                                known ? one_line(fmt::format("{}:{}", *line.file, *line.line)) : ""};
         });
 }
@@ -166,7 +166,7 @@ void print_lists(Output& output, const query::ProcessDetails& details) {
     print_list(output, "System tasks", details.system_tasks, {{""}, {""}, {""}, {""}},
                [&](const query::SystemTaskLine& line) {
                    return std::vector<std::string>{
-                       line.kind, one_line(line.module.value_or("")),
+                       line.kind, one_line(details.dump.names.shown(line.module.value_or(""))),
                        line.dirty ? "dirty" : line.priority.value_or(""),
                        line.requester ? "for " + other_process(*line.requester, line.display_name)
                                       : std::string("for the VM")};
@@ -212,7 +212,7 @@ void process_details_text(Output& output, const query::ProcessDetails& details) 
         print_title(output, heading(group.name));
         Table table({{""}, {""}});
         for (const query::Fact& fact : group.facts) {
-            std::string text = fact_text(fact, details.dump.word_bytes);
+            std::string text = fact_text(fact, details.dump);
             if (fact.name == "memory" && details.dump.memory_of_heaps) {
                 text +=
                     " (stack, heap, old heap and heap fragments only: the crash dump has no more)";

@@ -145,7 +145,7 @@ void print_process_table(Output& output, std::span<const query::ProcessLine> lin
             }
         }
         row.push_back(status_cell(line));
-        row.push_back(one_line(line.current_function.value_or(std::string(kAbsentCell))));
+        row.push_back(one_line(query::shown_function(line).value_or(std::string(kAbsentCell))));
         table.add(std::move(row));
     }
     table.print(output, indent);

@@ -29,11 +29,12 @@ constexpr std::array kWaitColumns = {
         .sentence = "What waits: a pid, permission code_staging, thread progress, scheduler 2..."},
     Column{.name = "place_kind",
            .one_of = "process other permission thread_progress scheduler connection global_lock"},
-    Column{.name = "wait",
-           .sentence = "How it waits for, or depends on, the next one",
-           .one_of =
-               "reply permission global_lock holder thread_progress held_up_by runs run_queue "
-               "system_task suspended_by busy_connection busy_port"},
+    Column{
+        .name = "wait",
+        .sentence = "How it waits for, or depends on, the next one",
+        .one_of =
+            "reply start permission global_lock holder thread_progress held_up_by runs run_queue "
+            "system_task suspended_by busy_connection busy_port"},
     Column{.name = "waits_for", .sentence = "The next one"},
     Column{.name = "waits_for_kind",
            .one_of = "process other permission thread_progress scheduler connection global_lock"},

@@ -263,8 +263,7 @@ void declare_extract(CLI::App& app, Commands& commands) {
                     "Exact version and origin, recorded in the layout:\n\"Erlang/OTP 27.3.4.1 "
                     "(Debian ...)\"")
         ->type_name("TEXT");
-    extract.footer(
-        "Example: beamdump-layout extract beam.debug.smp --constants constants.o -o otp-27.json");
+    extract.footer("Example: beamdump-layout extract beam.smp --constants constants.o -o 27.json");
 }
 
 void declare_diff(CLI::App& app, Commands& commands) {

@@ -189,8 +189,8 @@ CLI::App* declare_perf_map(CLI::App& app, RawOptions& raw) {
         "perf-map", "Write the addresses of Erlang functions, for perf's reports.");
     declare_node(*command, raw, false);
     command->footer(
-        "perf reads it as /tmp/perf-PID.map, with PID the node's process id. Nodes without\n"
-        "+JPperf need one step more: see docs/sampling.md.\n"
+        "perf reads it as /tmp/perf-PID.map, with PID the node's process id. Nodes\n"
+        "without +JPperf need one step more: see docs/sampling.md.\n"
         "Example: beamdump-sample perf-map 1234 > /tmp/perf-1234.map");
     return command;
 }

@@ -16,6 +16,8 @@ from support.texts import Texts
 
 # Their own timers make many of their processes run at times.
 ATTEMPTS = 6
+# Options by which a list has all of its rows.
+ALL = {command: ("--limit", "0") for command in ("modules", "ets", "processes", "timers", "waits")}
 
 
 class Applications(unittest.TestCase):
@@ -48,6 +50,7 @@ class Applications(unittest.TestCase):
         self.assertEqual(node.ask(f"running {name}"), "true")
         self.cookie_is_not_in(dump, cookie)
         self.has_no_findings(dump)
+        self.names_are_of_its_language(dump, elixir=name == "shop")
         self.whole_node(node, scratch)
 
     def has_no_findings(self, dump):
@@ -55,6 +58,19 @@ class Applications(unittest.TestCase):
         answer = tools.analyze_json("summary", dump, "--findings", "full")
         self.assertEqual(answer["findings"], [])
         self.assertEqual(answer["findings_left_out"], [])
+
+    def names_are_of_its_language(self, dump, elixir):
+        """Of modules, functions, tables and processes, in texts. RabbitMQ has modules of Elixir, and does not
+        run it."""
+        for command in (["modules"], ["ets"], ["processes"], ["processes", "--group-by", "current_function"],
+                        ["processes", "--group-by", "initial_call"], ["tree"], ["memory"], ["timers"], ["waits"]):
+            text = tools.expect(tools.analyze(command[0], dump, *command[1:], *ALL.get(command[0], ())), 0, 3).output
+            names = re.findall(r"'Elixir\.[^']*'", text)
+            if elixir:
+                self.assertEqual(names, [], command)
+        modules = tools.expect(tools.analyze("modules", dump, "--filter", "name~Elixir", "--limit", "0"), 0).output
+        if elixir:
+            self.assertRegex(modules, r"(?m)^GenServer ")
 
     def whole_node(self, node, scratch):
         whole_node.ask_tables(node, scratch)  # the first questions load code that stays

@@ -3,12 +3,14 @@ each, and a node at rest has none before and after."""
 
 import os
 import pathlib
+import re
 import tempfile
 import unittest
 from unittest import mock
 
 from support import tools
 from support.node import start_workload
+from support.paths import ROOT
 
 ATOM_LIMIT = 40000
 
@@ -26,6 +28,16 @@ INCIDENTS = {
     "stuck_server": ("waiting_callers", "incident_stuck"),
     "stuck_process": ("waiting_callers", "incident_plain"),
     "chain": ("waiting_callers", "incident_last"),
+    "sleeping_server": ("waiting_callers", "30 callers wait for incident_sleeping"),
+    "application_start": ("stuck_start", "The application incident_application has not started: "
+                          "incidents:start/2, which"),
+    "application_child": ("stuck_start", "The application incident_application has not started: "
+                          "incidents:start/2, which"),
+    "child_start": ("stuck_start", "has not finished the start of a child: it waits for incident_child"),
+    "start_deadlock": ("call_cycle", "incident_deadlock"),
+    "global_lock": ("global_lock", "30 processes wait for the global lock incident_lock of "
+                    "incident_holder"),
+    "mnesia_tables": ("mnesia_tables", "incident_loader"),
     "file_server": ("waiting_callers", "file_server_2"),
     "busy_port": ("busy_port", "15 processes"),
     "close_wait": ("sockets", "120 sockets are in CLOSE_WAIT: the other side has closed them, and "
@@ -40,6 +52,8 @@ INCIDENTS = {
     # Last: atoms remain.
     "atoms": ("atom_table", "incident_param_N"),
 }
+# What is said of what a crash dump's text never has.
+LACKING = "dump has no (sockets|sections of schedulers)"
 # What earlier incidents leave behind: free memory of carriers.
 LEFT_BEHIND = {"carriers", "lazy_free"}
 
@@ -65,6 +79,30 @@ class Incidents(unittest.TestCase):
                     self.is_not_told_of_a_redacted_dump(dump, scratch / "redacted.beamdump")
                 if culprit != "-":
                     self.assertIn(culprit, found[0]["sentence"])
+
+    def test_the_commands_of_by_symptom_work(self):
+        """Each command of docs/symptoms.md, on a dump of a node that has what they name, and on its crash
+        dump text."""
+        scratch = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        dump, text = scratch / "node.beamdump", scratch / "erl_crash.dump"
+        node = start_workload("incidents")
+        self.addCleanup(node.stop)
+        node.ask("incident symptoms")
+        tools.capture(node, dump, "--force")
+        tools.expect(tools.analyze("crash-dump", dump, "-o", text), 0, 3)
+        files = {"D": dump, "D1": dump, "D2": dump, "yesterday.beamdump": dump, "erl_crash.dump": text}
+        commands = {command for command in re.findall(r"`A ([^`]+)`", (ROOT / "docs/symptoms.md").read_text())
+                    if set(command.split()) & files.keys() and "--key" not in command}
+        self.assertGreater(len(commands), 25)
+        for command in sorted(commands):
+            for of in (files, {**files, "D": text}):
+                with self.subTest(command, of=of["D"].name):
+                    ran = tools.analyze(*(str(of.get(word, word)) for word in command.split()))
+                    if of["D"] == text and ran.status == 1:
+                        self.assertRegex(ran.diagnostics, LACKING)
+                        continue
+                    tools.expect(ran, 0, 3)
+                    self.assertTrue(ran.output.strip(), "no answer")
 
     def is_not_told_of_a_redacted_dump(self, dump, redacted):
         """Redaction hides when the restarts were."""

@@ -60,6 +60,16 @@ TEST(ElixirTerms, NamesOfOtherScriptsAreQuoted) {
     EXPECT_EQ(elixir_atom("a\xC3"), ":\"a\\xC3\"");
 }
 
+TEST(ElixirTerms, ModulesAndTheirFunctionsHaveElixirsNames) {
+    EXPECT_EQ(elixir_name("'Elixir.Shop.Cart'"), "Shop.Cart");
+    EXPECT_EQ(elixir_name("'Elixir.Shop.Cart':init/1"), "Shop.Cart.init/1");
+    EXPECT_EQ(elixir_name("'Elixir.Shop.Cart':'is empty?'/1"), "Shop.Cart.\"is empty?\"/1");
+    for (const std::string other :
+         {"'Elixir.shop'", "shop:init/1", "'Elixir.Shop", "'Elixir.Shop' 7", "#Ref<0.1.2.3>", ""}) {
+        EXPECT_EQ(elixir_name(other), other);
+    }
+}
+
 TEST(ElixirTerms, ConfusingCharactersAreEscaped) {
     FakeTermContext context;
     TermBuilder builder(context);

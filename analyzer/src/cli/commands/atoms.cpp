@@ -26,7 +26,7 @@ class AtomsCommand final : public Command {
     AtomsCommand() : list_(columns_of(query::AtomRows::kGroups)) {}
 
     [[nodiscard]] Description description() const override {
-        return {"atoms", "Count atoms: how many of the limit, groups that differ in digits only",
+        return {"atoms", "Count atoms: how many of the limit, and groups that are alike",
                 "atoms node.beamdump --sort newest\n"
                 "atoms node.beamdump --group\n"
                 "atoms node.beamdump --list --filter text~user_"};
@@ -39,8 +39,7 @@ class AtomsCommand final : public Command {
             fmt::format(
                 "List each atom, newest first (columns: {})",
                 fmt::join(query::column_names(query::atom_columns(query::AtomRows::kEach)), ", ")));
-        app.add_flag("--group", group_, "Group atoms that differ in digits only (default)")
-            ->excludes(each);
+        app.add_flag("--group", group_, "Group atoms that are alike (default)")->excludes(each);
         list_.add(app);
         add_answer(app, answer_);
     }

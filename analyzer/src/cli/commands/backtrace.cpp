@@ -58,7 +58,7 @@ class BacktraceCommand final : public Command {
     [[nodiscard]] Description description() const override {
         return {"backtrace", "Show a process's stack, its terms untruncated",
                 "backtrace node.beamdump '<0.123.0>' --lines\n"
-                "backtrace node.beamdump my_server --beam _build/default/lib\n"
+                "backtrace node.beamdump my_server --beam _build/lib\n"
                 "backtrace node.beamdump my_server --max-bytes 2000"};
     }
 

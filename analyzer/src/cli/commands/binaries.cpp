@@ -43,6 +43,7 @@ class BinariesCommand final : public Command {
         list_.add(app);
         app.add_flag("--sensitive", question_.sensitive,
                      "With ADDRESS: also search processes that are flagged sensitive");
+        add_most_bytes(app, question_);
         terms_.add(app);
         add_answer(app, answer_);
     }
@@ -58,6 +59,7 @@ class BinariesCommand final : public Command {
                         "--at-least, --filter and --group-by are for the list of binaries: not "
                         "with ADDRESS or --leaks");
         }
+        RETURN_IF_ERROR(check_most_bytes(question_));
         RETURN_IF_ERROR(list_.check());
         if (!question_.target.empty() && !question_.target.starts_with("0x")) {
             return fail(ErrorCode::kUsage, "\"" + question_.target +

@@ -18,7 +18,7 @@ class DictionaryCommand final : public Command {
         return {"dictionary", "Show a process's dictionary",
                 "dictionary node.beamdump '<0.123.0>' --limit 0\n"
                 "dictionary node.beamdump my_server --term-bytes 2000\n"
-                "dictionary node.beamdump my_server --from 20 --limit 20"};
+                "dictionary node.beamdump my_server --from 20 --limit 5"};
     }
 
     void add_options(CLI::App& app) override {

@@ -27,7 +27,7 @@ class DiffCommand final : public Command {
                 "Compare dumps of a node, or their exports as ndjson: what grew most, what "
                 "started, exited and was reloaded; of "
                 "three dumps or more, what grows steadily",
-                "diff monday.beamdump tuesday.beamdump wednesday.beamdump\n"
+                "diff mon.beamdump tue.beamdump wed.beamdump\n"
                 "diff before.beamdump after.beamdump --heap my_server\n"
                 "diff before.beamdump after.beamdump --exit-code"};
     }

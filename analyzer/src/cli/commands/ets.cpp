@@ -19,7 +19,7 @@ class EtsCommand final : public Command {
   public:
     [[nodiscard]] Description description() const override {
         return {"ets", "List ETS tables, largest first, or show the rows of one",
-                "ets node.beamdump --sort size --filter owner_name~rabbit\n"
+                "ets node.beamdump --filter owner_name~rabbit\n"
                 "ets node.beamdump my_table --limit 5\n"
                 "ets node.beamdump my_table --group-by key,shape"};
     }

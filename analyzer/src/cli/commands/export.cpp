@@ -29,8 +29,8 @@ class ExportCommand final : public Command {
     [[nodiscard]] Description description() const override {
         return {"export", "Write the dump for other programs: as JSON, SQLite, profiles or a graph",
                 "export ndjson node.beamdump -o node.ndjson\n"
-                "export sqlite monday.beamdump tuesday.beamdump -o nodes.sqlite\n"
-                "export folded node.beamdump --weight memory -o node.folded"};
+                "export sqlite mon.beamdump tue.beamdump -o all.sqlite\n"
+                "export folded node.beamdump --weight memory -o folded"};
     }
 
     void add_options(CLI::App& app) override {

@@ -21,7 +21,7 @@ class MessagesCommand final : public Command {
         return {"messages", "Show a process's messages, and count them by shape or sender",
                 "messages node.beamdump my_server --limit 5\n"
                 "messages node.beamdump my_server --by sender\n"
-                "messages node.beamdump my_server --filter timeout --no-histogram"};
+                "messages node.beamdump my_server --filter timeout"};
     }
 
     void add_options(CLI::App& app) override {

@@ -8,7 +8,7 @@ namespace beamdump::cli {
 std::unique_ptr<Command> ports_command() {
     return make_list_command(
         {.description = {"ports", "List ports and their owners, those with the longest queue first",
-                         "ports node.beamdump --sort output --filter driver=tcp_inet\n"
+                         "ports node.beamdump --filter driver=tcp_inet\n"
                          "ports node.beamdump --group-by driver\n"
                          "ports node.beamdump --filter orphaned=true"},
          .columns = query::port_columns(),

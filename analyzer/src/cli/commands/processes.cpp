@@ -23,10 +23,9 @@ class ProcessesCommand final : public Command {
   public:
     [[nodiscard]] Description description() const override {
         return {"processes", "List processes, largest first",
-                "processes node.beamdump --sort queue --filter 'memory>1MiB'\n"
+                "processes node.beamdump --filter 'memory>1MiB'\n"
                 "processes node.beamdump --group-by initial_call\n"
-                "processes node.beamdump --filter status=running --columns "
-                "stack,links"};
+                "processes node.beamdump --columns stack,links"};
     }
 
     void add_options(CLI::App& app) override {

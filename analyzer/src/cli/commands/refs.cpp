@@ -24,9 +24,12 @@ class RefsCommand final : public Command {
         add_count(app, "--limit", question_.limit, "Show at most N places (0: all; default 20)");
         app.add_flag("--sensitive", question_.sensitive,
                      "Also search processes that are flagged sensitive");
+        add_most_bytes(app, question_);
         terms_.add(app);
         add_answer(app, answer_);
     }
+
+    Result<void> check_options() override { return check_most_bytes(question_); }
 
     Result<Outcome> run(Invocation& invocation) override {
         return answer_holders(invocation, question_, answer_, terms_);

@@ -9,7 +9,7 @@ std::unique_ptr<Command> sockets_command() {
     return make_list_command(
         {.description = {"sockets",
                          "List the node's sockets as the kernel tells of them, with port and owner",
-                         "sockets node.beamdump --filter state=CLOSE_WAIT --sort send_queue\n"
+                         "sockets node.beamdump --filter state=CLOSE_WAIT\n"
                          "sockets node.beamdump --group-by state,owner\n"
                          "sockets node.beamdump --filter 'receive_queue>0'"},
          .columns = query::socket_columns(),

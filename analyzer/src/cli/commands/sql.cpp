@@ -25,8 +25,7 @@ class SqlCommand final : public Command {
   public:
     [[nodiscard]] Description description() const override {
         return {"sql", "Ask one or several dumps by a SELECT statement",
-                "sql node.beamdump 'SELECT pid, memory FROM processes ORDER BY memory DESC LIMIT "
-                "10'\n"
+                "sql node.beamdump 'SELECT pid, memory FROM processes'\n"
                 "sql --tables\n"
                 "sql node.beamdump --prompt"};
     }

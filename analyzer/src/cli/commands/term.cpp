@@ -25,9 +25,9 @@ class TermCommand final : public Command {
   public:
     [[nodiscard]] Description description() const override {
         return {"term", "Show one part of a process's terms by its path, level by level or whole",
-                "term node.beamdump my_server 'state.users[3]' --depth 2\n"
+                "term node.beamdump cart 'state.users[3]' --depth 2\n"
                 "term node.beamdump my_server state\n"
-                "term node.beamdump my_server 'state.users[3]' --beam _build/default/lib"};
+                "term node.beamdump cart state.users --beam _build/lib"};
     }
 
     void add_options(CLI::App& app) override {

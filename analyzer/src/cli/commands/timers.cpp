@@ -8,7 +8,7 @@ namespace beamdump::cli {
 std::unique_ptr<Command> timers_command() {
     return make_list_command(
         {.description = {"timers", "List timers and their receivers, the latest timeout first",
-                         "timers node.beamdump --filter kind=message --filter orphaned=true\n"
+                         "timers node.beamdump --filter orphaned=true\n"
                          "timers node.beamdump --sort -left_ms --limit 5\n"
                          "timers node.beamdump --group-by receiver"},
          .columns = query::timer_columns(),

@@ -148,6 +148,10 @@ Result<void> add_section(DiffContext& context, const DiffSource& source, GrowthL
     if (source.describe != nullptr) {
         RETURN_IF_ERROR(source.describe(context, table, shown));
     }
+    const auto& names = context.dumps.back().facts.names;
+    for (auto* change : shown) {
+        change->title = names.sentence(change->title);
+    }
     diff.sections.push_back(std::move(section));
     std::ranges::move(grown, std::back_inserter(diff.growth));
     return {};

@@ -107,6 +107,7 @@ DumpFacts dump_facts(Dump& dump, const std::string& file) {
     if (const auto& style = dump.term_style()) {
         facts.term_syntax = style->syntax;
     }
+    facts.names = NodeNames(dump);
     return facts;
 }
 

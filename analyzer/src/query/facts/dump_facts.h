@@ -1,6 +1,7 @@
 #pragma once
 
 #include "query/facts/layout_facts.h"
+#include "query/facts/node_syntax.h"
 
 #include <libdump/model/dump.h>
 #include <libdump/model/node_scheme.h>
@@ -40,6 +41,7 @@ struct DumpFacts {
     /// Set of an export: how much it holds (facts, processes or stacks).
     std::optional<std::string> export_detail;
     std::optional<TermSyntax> term_syntax;  ///< of the texts of terms, if the answer has any
+    NodeNames names;
 };
 
 /// How many things the dump has, of `found` ones that it tells; nothing where its text breaks off

@@ -1,5 +1,6 @@
 #include "query/findings/findings.h"
 
+#include "query/facts/node_syntax.h"
 #include "query/rows/choice.h"
 
 #include <array>
@@ -16,6 +17,9 @@ namespace beamdump::query {
     RULE(stopped_node)               \
     RULE(cgroup_memory)              \
     RULE(call_cycle)                 \
+    RULE(stuck_start)                \
+    RULE(mnesia_tables)              \
+    RULE(global_lock)                \
     RULE(waiting_callers)            \
     RULE(emulator_waits)             \
     RULE(suspended_process)          \
@@ -77,6 +81,7 @@ Findings find_findings(NodeFacts& facts) {
     Findings findings;
     findings.depth = facts.options().depth;
     bool left_to_full = false;
+    const NodeNames names(facts.dump());
     for (const FindingRule& rule : kRules) {
         auto answer = rule.look(facts);
         if (!answer) {
@@ -87,6 +92,7 @@ Findings find_findings(NodeFacts& facts) {
         }
         for (Finding& finding : answer->findings) {
             finding.id = rule.id;
+            finding.sentence = names.sentence(finding.sentence);
             findings.found.push_back(std::move(finding));
         }
         if (answer->left_out) {

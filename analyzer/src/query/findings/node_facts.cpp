@@ -106,8 +106,12 @@ Result<WaitsOptions> NodeFacts::waits_options() {
     query.progress = options_.progress;
     query.limits = options_.limits;
     if (!full()) {
-        query.rows = scan->in_call.rows;
-        query.rows->insert(query.rows->end(), scan->crowd.rows.begin(), scan->crowd.rows.end());
+        std::set<std::uint64_t> rows;
+        for (const auto* some :
+             {&scan->in_call, &scan->crowd, &scan->starting, &scan->applications, &scan->locking}) {
+            rows.insert(some->rows.begin(), some->rows.end());
+        }
+        query.rows.emplace(rows.begin(), rows.end());
     }
     return query;
 }
@@ -128,6 +132,14 @@ Result<const Hang*> NodeFacts::hang() {
         tell_read(hang_->read);
     }
     return &*hang_;
+}
+
+Result<HangEnd> NodeFacts::hang_of(const std::string& process) {
+    ASSIGN_OR_RETURN(const auto query, waits_options());
+    ASSIGN_OR_RETURN(auto hang, find_hang(dump_, file_, process, query));
+    tell_read(hang.read);
+    return hang.asked ? std::move(*hang.asked)
+                      : Result<HangEnd>(fail(ErrorCode::kNotFound, "the process has no chain"));
 }
 
 Result<const EmulatorReport*> NodeFacts::emulator() {

@@ -65,6 +65,9 @@ class NodeFacts {
     Result<const Waits*> waits();
     /// Waits across kinds, of the same processes.
     Result<const Hang*> hang();
+    /// For what one process (its pid or registered name) waits in the end. Reads the same processes
+    /// each time.
+    Result<HangEnd> hang_of(const std::string& process);
     /// known_of_emulator()
     Result<const EmulatorReport*> emulator();
 

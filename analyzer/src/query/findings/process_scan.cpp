@@ -2,6 +2,7 @@
 
 #include "query/process/process_line.h"
 #include "query/processes/process_fields.h"
+#include "query/waits/call_waits.h"
 
 #include <libdump/base/first_items.h>
 #include <libdump/base/return_if_error.h>
@@ -11,6 +12,7 @@
 #include <array>
 #include <functional>
 #include <span>
+#include <utility>
 
 namespace beamdump::query {
 
@@ -30,6 +32,10 @@ constexpr std::array kLoops = {
 constexpr std::array kHibernations = {std::string_view("erlang:hibernate/3"),
                                       std::string_view("gen_server:loop_hibernate/4"),
                                       std::string_view("gen_statem:loop_hibernate/3")};
+
+/// application_master.erl, mnesia_controller.erl (OTP 25.2.3 to 29.1.1).
+constexpr std::array kApplicationCalls = {std::string_view("application_master:start_it/4")};
+constexpr std::array kTableWaits = {std::string_view("mnesia_controller:do_wait_for_tables/2")};
 
 /// OTP 25.2.3 to 29.1.1 (erts_literal_area_collector.erl).
 constexpr std::array kLiteralCollector = {std::string_view("erts_literal_area_collector:start/0")};
@@ -170,6 +176,9 @@ class Scan {
         if (initial && (*initial)[2] == 0 && literal_collectors_.has(dump_, *initial)) {
             scan_.literal_collector = row;
         }
+        if (initial && applications_.has(dump_, *initial)) {
+            keep(scan_.applications, row);
+        }
         auto kind = function(values, translated_);
         if (kind && is_supervisor(*kind)) {
             keep(scan_.supervisors, row);
@@ -192,6 +201,15 @@ class Scan {
             } else if (values[status_] == records::PROCESS_STATUS_WAITING &&
                        values[monitored_].value_or(0) != 0 && !loops_.has(dump_, *current)) {
                 add_to_crowd(*current, row);
+            }
+            if (values[status_] == records::PROCESS_STATUS_WAITING) {
+                for (const auto& [names, rows] :
+                     {std::pair(&starts_, &scan_.starting), std::pair(&locks_, &scan_.locking),
+                      std::pair(&table_waits_, &scan_.loading)}) {
+                    if (names->has(dump_, *current)) {
+                        keep(*rows, row);
+                    }
+                }
             }
             if (values[queue_].value_or(0) != 0 &&
                 values[status_] == records::PROCESS_STATUS_WAITING &&
@@ -256,6 +274,10 @@ class Scan {
     NamedFunctions calls_{kCalls};
     NamedFunctions loops_{kLoops};
     NamedFunctions hibernations_{kHibernations};
+    NamedFunctions applications_{kApplicationCalls};
+    NamedFunctions starts_{kStartFunctions};
+    NamedFunctions locks_{kLockFunctions};
+    NamedFunctions table_waits_{kTableWaits};
     NamedFunctions literal_collectors_{kLiteralCollector};
     std::map<Function, bool> supervisors_;
 };
@@ -265,6 +287,12 @@ class Scan {
 bool is_in_call(const ProcessLine& line) {
     return line.current_function &&
            std::ranges::find(kCalls, *line.current_function) != kCalls.end();
+}
+
+bool is_in_loop(const ProcessLine& line) {
+    return line.current_function &&
+           (std::ranges::find(kLoops, *line.current_function) != kLoops.end() ||
+            std::ranges::find(kHibernations, *line.current_function) != kHibernations.end());
 }
 
 Result<ProcessScan> scan_processes(Dump& dump, const std::set<std::uint64_t>& modules,

@@ -25,6 +25,7 @@ struct ProcessScan {
     static constexpr std::uint64_t kMostRows = 32;
     static constexpr std::uint64_t kMostSupervisors = 1024;
     static constexpr std::uint64_t kMostFresh = 1024;
+    static constexpr std::uint64_t kMostStarting = 1024;
     /// That a node counts for the start, by erlang:spawn/1, and the end of a process that does
     /// nothing; 115 to 117 if another monitors it and waits for its end. Measured by
     /// erlang:statistics(exact_reductions) in loops of both on OTP 25.2.3, 27.3.4.1 and 29.1.2.
@@ -55,6 +56,12 @@ struct ProcessScan {
     /// Others that hold a monitor and wait, kCrowd or more of them in one function: code may call
     /// without gen. Those in the main loop of a behaviour are left out.
     Rows crowd;
+    Rows starting = {.most = kMostStarting};  ///< that wait in kStartFunctions
+    /// That application_master:start_it/4 runs in: start/2 of an application, then the wait for its
+    /// end, then stop/1.
+    Rows applications = {.most = kMostStarting};
+    Rows locking = {.most = kMostStarting};  ///< that wait in kLockFunctions
+    Rows loading;  ///< that wait in mnesia:wait_for_tables/2, for tables that Mnesia loads
     Rows asleep;   ///< that wait, in hibernation and with messages: not of a crash dump
     Rows running;  ///< that ran, whether the dump has their memory or not
     /// That are ready to run, run or end, and have done less than starts and ends them.
@@ -69,6 +76,9 @@ struct ProcessScan {
 /// Whether a process waits where one does that has called another (gen.erl, erpc.erl; OTP 25.2.3 to
 /// 29.1.1).
 bool is_in_call(const ProcessLine& line);
+/// Whether a process waits where a server does that has nothing to do: in the main loop of a
+/// behaviour, or in hibernation.
+bool is_in_loop(const ProcessLine& line);
 
 /// `modules`: atoms of modules that have old code; `most_in_call`: rows that are kept of processes
 /// in a call, and of a crowd. Memory: the different functions, these rows, and up to kCrowd rows of

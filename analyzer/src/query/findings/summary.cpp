@@ -1,9 +1,9 @@
 #include "query/findings/summary.h"
 
 #include "query/facts/dump_facts.h"
+#include "query/facts/node_syntax.h"
 #include "query/facts/time_span.h"
 #include "query/process/process_names.h"
-#include "query/term/node_syntax.h"
 
 #include <libdump/base/return_if_error.h>
 #include <libdump/format/process_row.h>

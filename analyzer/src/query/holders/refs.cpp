@@ -318,27 +318,38 @@ Result<RefTarget> parse_target(Dump& dump, std::string_view text) {
     return RefTarget{RefTarget::Kind::kPid, row.owner_id(), pid_text(row.owner_id())};
 }
 
-Result<BinaryBeginning> binary_beginning(Dump& dump, std::uint64_t address) {
-    ASSIGN_OR_RETURN(const auto record, dump.binaries().at(address));
-    BinaryBeginning beginning;
-    if (record->has_size_bytes()) {
-        beginning.bytes = record->size_bytes();
-    }
-    if (record->has_references()) {
-        beginning.references = record->references();
-    }
+Result<CapturedBinary> CapturedBinary::open(Dump& dump, std::uint64_t address) {
+    ASSIGN_OR_RETURN(auto record, dump.binaries().at(address));
     ASSIGN_OR_RETURN(const auto redaction, redaction_of(dump.reader()));
-    if (redaction) {
-        return beginning;  // what stands there are not its bytes
+    return CapturedBinary(dump, std::move(record), redaction.has_value());
+}
+
+Result<BinaryBeginning> CapturedBinary::beginning(std::uint64_t most) const {
+    BinaryBeginning beginning;
+    if (record_->has_size_bytes()) {
+        beginning.bytes = record_->size_bytes();
     }
-    beginning.captured = captured_bytes(*record);
-    beginning.first.resize(
-        std::min<std::uint64_t>(beginning.captured, BinaryBeginning::kMostBytes));
+    if (record_->has_references()) {
+        beginning.references = record_->references();
+    }
+    if (!redacted_) {
+        beginning.captured = captured_bytes(*record_);
+        ASSIGN_OR_RETURN(beginning.first, part(0, std::min(beginning.captured, most)));
+    }
+    return beginning;
+}
+
+Result<std::string> CapturedBinary::part(std::uint64_t first, std::uint64_t most) const {
+    std::string bytes;
+    if (redacted_) {
+        return bytes;
+    }
+    bytes.resize(std::min(most, BinaryBeginning::kMostOfAll));
     ASSIGN_OR_RETURN(
         const auto got,
-        dump.binaries().bytes(*record, 0, std::as_writable_bytes(std::span(beginning.first))));
-    beginning.first.resize(got);
-    return beginning;
+        dump_->binaries().bytes(*record_, first, std::as_writable_bytes(std::span(bytes))));
+    bytes.resize(got);
+    return bytes;
 }
 
 Result<RefsAnswer> find_holders(Dump& dump, const RefTarget& target, const RefsOptions& options) {

@@ -8,12 +8,15 @@
 
 #include <libdump/base/budget.h>
 #include <libdump/base/error.h>
+#include <libdump/model/binary_index.h>
+#include <libdump/model/dump.h>
 
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace beamdump::query {
 
@@ -40,14 +43,33 @@ Result<RefTarget> parse_target(Dump& dump, std::string_view text);
 
 /// A reference-counted binary, with the beginning of what the dump has of its content.
 struct BinaryBeginning {
-    static constexpr std::size_t kMostBytes = 256;
-    std::optional<std::uint64_t> bytes;       ///< its size
-    std::optional<std::uint64_t> references;  ///< the VM's count
-    std::uint64_t captured = 0;               ///< bytes from the first on
-    std::string first;                        ///< of these, at most kMostBytes
+    static constexpr std::uint64_t kMostBytes = 256;          ///< unless more is asked for
+    static constexpr std::uint64_t kMostOfAll = 1ULL << 20U;  ///< that may be asked for
+    std::optional<std::uint64_t> bytes;                       ///< its size
+    std::optional<std::uint64_t> references;                  ///< the VM's count
+    std::uint64_t captured = 0;                               ///< bytes from the first on
+    std::string first;                                        ///< of these, as many as asked for
 };
-/// kAbsent: the dump does not have that binary.
-Result<BinaryBeginning> binary_beginning(Dump& dump, std::uint64_t address);
+
+/// The content of one binary, as far as the dump has it. The dump must outlive it.
+class CapturedBinary {
+  public:
+    /// kAbsent: the dump does not have that binary.
+    static Result<CapturedBinary> open(Dump& dump, std::uint64_t address);
+
+    [[nodiscard]] Result<BinaryBeginning> beginning(std::uint64_t most) const;
+    /// The bytes from `first` on without a gap, at most `most`; none of a redacted dump, as what
+    /// stands there are not its bytes.
+    [[nodiscard]] Result<std::string> part(std::uint64_t first, std::uint64_t most) const;
+
+  private:
+    CapturedBinary(Dump& dump, BinaryRecord record, bool redacted)
+        : dump_(&dump), record_(std::move(record)), redacted_(redacted) {}
+
+    Dump* dump_;  ///< non-owning
+    BinaryRecord record_;
+    bool redacted_;
+};
 
 /// The part of a binary that a term shows, in bytes.
 struct BinarySlice {

@@ -17,29 +17,6 @@ std::string named_or_numbered(const AtomText& name, std::uint32_t index) {
     return name ? quoted_atom(*name) : fmt::format("atom#{}", index);
 }
 
-/// `'Elixir.Shop.Cart'` as `Shop.Cart`, `'Elixir.Shop.Cart':init/1` as `Shop.Cart.init/1`; any
-/// other text as it is.
-std::string in_elixir(const std::string& text) {
-    const auto end = text.starts_with('\'') ? text.find('\'', 1) : std::string::npos;
-    if (end == std::string::npos) {
-        return text;
-    }
-    const auto module = text.substr(1, end - 1);
-    if (!is_elixir_alias(module)) {
-        return text;
-    }
-    if (end + 1 == text.size()) {
-        return elixir_atom(module);
-    }
-    const auto arity = text.rfind('/');
-    if (text[end + 1] != ':' || arity == std::string::npos) {
-        return text;
-    }
-    const auto function = unquoted_atom(text.substr(end + 2, arity - end - 2));
-    return fmt::format("{}.{}{}", elixir_atom(module), elixir_function(function),
-                       text.substr(arity));
-}
-
 constexpr auto kProcessFields = std::to_array<Field<ProcessLine>>({
     field<&ProcessLine::pid>({.name = "pid",
                               .kind = ColumnKind::kTextOfAll,
@@ -245,9 +222,14 @@ ProcessLine process_line(Dump& dump, const records::ProcessRow& row) {
     return line;
 }
 
+std::optional<std::string> shown_function(const ProcessLine& line) {
+    return line.current_function && line.elixir ? elixir_name(*line.current_function)
+                                                : line.current_function;
+}
+
 std::optional<std::string> shown_name(const ProcessLine& line) {
     const auto shown = [&line](const std::string& text) {
-        return line.elixir ? in_elixir(text) : text;
+        return line.elixir ? elixir_name(text) : text;
     };
     if (line.registered_name) {
         return shown(*line.registered_name);

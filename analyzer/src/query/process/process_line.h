@@ -63,6 +63,8 @@ ProcessLine process_of(const CellOf& cell_of);
 /// RabbitMQ's process_name, else the initial call. Aliases of an Elixir node are as Elixir writes
 /// them: `Shop.Cart`, `Shop.Cart.init/1`.
 std::optional<std::string> shown_name(const ProcessLine& line);
+/// The current function in texts, as the node's language writes it.
+std::optional<std::string> shown_function(const ProcessLine& line);
 
 /// `module:function/arity`, quoted like Erlang; nullopt unless all three are known. An atom that
 /// the dump lacks is shown by its index: `atom#123`.

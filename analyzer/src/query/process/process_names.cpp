@@ -1,6 +1,6 @@
 #include "query/process/process_names.h"
 
-#include "query/term/node_syntax.h"
+#include "query/facts/node_syntax.h"
 #include "query/term/term_text.h"
 
 #include <libdump/base/return_if_error.h>
@@ -61,7 +61,7 @@ void ProcessNames::add_syntax(ProcessLine& line) {
         return text && text->starts_with(kQuotedAlias);
     };
     line.elixir = (has_alias(line.registered_name) || has_alias(line.initial_call) ||
-                   has_alias(line.translated_initial_call)) &&
+                   has_alias(line.translated_initial_call) || has_alias(line.current_function)) &&
                   syntax() == TermSyntax::kElixir;
 }
 

@@ -5,6 +5,7 @@
 #include <libdump/base/byte_amount.h>
 #include <libdump/base/decimal.h>
 #include <libdump/base/return_if_error.h>
+#include <libdump/term/elixir_text.h>
 
 #include <fmt/format.h>
 
@@ -166,13 +167,21 @@ bool has_pattern(std::string_view text, std::string_view pattern, Case letters) 
 
 bool text_passes(Comparison comparison, std::string_view text, std::string_view value,
                  Case letters) {
-    if (comparison == Comparison::kHas) {
-        return has_pattern(text, value, letters);
+    const auto passes = [&](std::string_view shown) {
+        if (comparison == Comparison::kHas) {
+            return has_pattern(shown, value, letters);
+        }
+        const bool equal = letters == Case::kMatters
+                               ? shown == value
+                               : std::ranges::equal(shown, value, {}, lower_letter, lower_letter);
+        return equal == (comparison == Comparison::kEqual);
+    };
+    const bool as_erlang = passes(text);
+    if (!text.starts_with("'Elixir.")) {
+        return as_erlang;
     }
-    const bool equal = letters == Case::kMatters
-                           ? text == value
-                           : std::ranges::equal(text, value, {}, lower_letter, lower_letter);
-    return equal == (comparison == Comparison::kEqual);
+    const bool as_elixir = passes(elixir_name(std::string(text)));
+    return comparison == Comparison::kUnequal ? as_erlang && as_elixir : as_erlang || as_elixir;
 }
 
 Result<RowFilter> RowFilter::parse(std::span<const Column> columns, std::string_view argument) {
@@ -219,11 +228,11 @@ bool RowFilter::passes(std::size_t column, const Cell& cell, Case letters) const
                (of.kind == ColumnKind::kText ? text_passes(comparison_, {}, value_, letters)
                                              : comparison_ == Comparison::kUnequal);
     }
-    if (comparison_ == Comparison::kHas) {
-        return has_pattern(cell_text(of, cell), value_, letters);
-    }
     if (const auto* text = std::get_if<std::string>(&cell)) {
         return text_passes(comparison_, *text, value_, letters);
+    }
+    if (comparison_ == Comparison::kHas) {
+        return has_pattern(cell_text(of, cell), value_, letters);
     }
     const auto* number = std::get_if<std::uint64_t>(&cell);
     const auto* flag = std::get_if<bool>(&cell);

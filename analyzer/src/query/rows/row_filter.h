@@ -28,7 +28,8 @@ FilterText split_filter(std::string_view argument);
 /// Whether `pattern` is part of `text`; `*` in it stands for any characters, none too.
 bool has_pattern(std::string_view text, std::string_view pattern, Case letters);
 
-/// Whether a text passes: equal, unequal or has it. Texts have no order.
+/// Whether a text passes: equal, unequal or has it. A module of Elixir is asked for by either form
+/// of its name: 'Elixir.Shop.Cart' or Shop.Cart. Texts have no order.
 bool text_passes(Comparison comparison, std::string_view text, std::string_view value,
                  Case letters);
 

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -31,11 +32,13 @@ constexpr std::array<Column, 3> kAtomColumns = {
 
 constexpr std::array<Column, 6> kGroupColumns = {
     {{.name = "atoms",
-      .title = "ATOMS, DIGITS AS N",
+      .title = "ATOMS, DIGITS AS N, PARTS AS *",
       .kind = ColumnKind::kTextOfAll,
       .shrinks = true,
       .also = "name",
-      .sentence = "As Erlang prints it, each run of digits as N; of one atom, its text"},
+      .sentence =
+          "As Erlang prints it, each run of digits as N, and * for what differs in 1,000 or "
+          "more that begin or end alike; of one atom, its text"},
      {.name = "count", .title = "COUNT", .kind = ColumnKind::kCount, .minimum = 1},
      {.name = "share",
       .title = "SHARE",
@@ -61,6 +64,50 @@ struct AtomGroup {
     std::string newest;
 };
 
+/// Fewer that have a beginning and an end in common are names that people gave: the functions of
+/// all applications of a release have some hundred that begin with `get_`.
+constexpr std::uint64_t kManyAlike = 1000;
+constexpr std::string_view kBetweenWords = "_-.:/@ ";
+
+/// What is left of a text with one part of it as *.
+struct Affixes {
+    std::string_view prefix, suffix;
+    [[nodiscard]] std::string pattern() const {
+        return std::string(prefix) + '*' + std::string(suffix);
+    }
+};
+
+/// The first two words and the last one, the first and the last, the first two, the first, the
+/// last, each with what parts it from the rest; those that the text has, and something between.
+std::vector<Affixes> affixes_of(std::string_view text) {
+    const auto first = text.find_first_of(kBetweenWords, 1);
+    if (first == std::string_view::npos) {
+        return {};
+    }
+    const auto second = text.find_first_of(kBetweenWords, first + 1);
+    const auto end = text.substr(text.find_last_of(kBetweenWords));
+    std::vector<Affixes> all;
+    const auto add = [&](std::string_view prefix, std::string_view suffix) {
+        // A text that ends with what parts words has no last one.
+        if (prefix.size() + suffix.size() < text.size() && suffix.size() != 1) {
+            all.push_back({prefix, suffix});
+        }
+    };
+    const auto one = text.substr(0, first + 1);
+    if (second == std::string_view::npos) {
+        add(one, end);
+        add(one, {});
+    } else {
+        const auto two = text.substr(0, second + 1);
+        add(two, end);
+        add(one, end);
+        add(two, {});
+        add(one, {});
+    }
+    add({}, end);
+    return all;
+}
+
 class AtomGroups {
   public:
     void add(std::uint32_t index, const std::string& text, AtomCounts& counts) {
@@ -80,6 +127,60 @@ class AtomGroups {
         known->second.bytes += text.size();
     }
 
+    /// Puts groups together that have a beginning or an end in common with kManyAlike atoms.
+    /// Memory: 16 bytes for each of affixes_of() each group.
+    void put_alike_together() {
+        struct Alike {
+            std::uint64_t hash = 0;
+            std::uint64_t count = 0;
+        };
+        std::vector<Alike> alike;
+        const auto hash_of = [](const Affixes& affixes) {
+            return std::hash<std::string>()(affixes.pattern());
+        };
+        for (const auto& [folded, group] : groups_) {
+            if (group.count < kManyAlike) {
+                for (const auto& affixes : affixes_of(folded)) {
+                    alike.push_back({hash_of(affixes), group.count});
+                }
+            }
+        }
+        std::ranges::sort(alike, {}, &Alike::hash);
+        std::unordered_map<std::uint64_t, std::uint64_t> many;
+        for (auto from = alike.begin(); from != alike.end();) {
+            std::uint64_t count = 0;
+            auto to = from;
+            for (; to != alike.end() && to->hash == from->hash; ++to) {
+                count += to->count;
+            }
+            if (count >= kManyAlike) {
+                many.emplace(from->hash, count);
+            }
+            from = to;
+        }
+        if (many.empty()) {
+            return;
+        }
+        std::unordered_map<std::string, AtomGroup> merged;
+        for (auto& [folded, group] : groups_) {
+            auto name = folded;
+            if (group.count < kManyAlike) {
+                name = pattern_of(folded, [&](const Affixes& affixes) {
+                    const auto known = many.find(hash_of(affixes));
+                    return known == many.end() ? 0 : known->second;
+                });
+            }
+            auto& into = merged[name];
+            into.count += group.count;
+            into.bytes += group.bytes;
+            if (into.newest.empty() || group.newest_index > into.newest_index) {
+                into.newest_index = group.newest_index;
+                into.newest = std::move(group.newest);
+            }
+        }
+        groups_ = std::move(merged);
+    }
+
     void list(std::uint64_t named, RowList& list) const {
         constexpr std::uint64_t kTenthsOfAll = 1000;
         for (const auto& [folded, group] : groups_) {
@@ -91,7 +192,22 @@ class AtomGroups {
     }
 
   private:
-    std::unordered_map<std::string, AtomGroup> groups_;
+    /// The text itself, or the longest of its patterns that has half as many atoms as the one with
+    /// most.
+    template <typename CountOf>
+    static std::string pattern_of(const std::string& text, CountOf count_of) {
+        std::uint64_t most = 0;
+        const auto all = affixes_of(text);
+        for (const auto& affixes : all) {
+            most = std::max<std::uint64_t>(most, count_of(affixes));
+        }
+        const auto chosen = std::ranges::find_if(all, [&](const Affixes& affixes) {
+            return most != 0 && count_of(affixes) * 2 >= most;
+        });
+        return chosen == all.end() ? text : chosen->pattern();
+    }
+
+    std::unordered_map<std::string, AtomGroup> groups_;  ///< by folded text or pattern
 };
 
 /// What atoms' texts must have, taken from the filters.
@@ -196,6 +312,7 @@ Result<AtomsAnswer> list_atoms(Dump& dump, const std::string& file, AtomRows row
         RETURN_IF_ERROR(dump.atoms().visit_newest_first(visit));
         counts.count = counts.named;
     }
+    groups.put_alike_together();
     groups.list(counts.named, answer.list);
     return answer;
 }

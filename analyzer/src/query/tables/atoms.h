@@ -15,7 +15,7 @@
 namespace beamdump::query {
 
 /// What the rows of a list of atoms are. Groups: atoms whose texts are the same but for their
-/// digits.
+/// digits, or of which 1,000 or more begin or end with the same words.
 enum class AtomRows : std::uint8_t { kGroups, kEach };
 
 /// Places of the columns of atoms that are listed each by itself.
@@ -23,7 +23,7 @@ enum class AtomPlace : std::uint8_t { kIndex, kText, kBytes };
 
 /// Places of the columns of groups.
 enum class AtomGroupPlace : std::uint8_t {
-    kName,  ///< as Erlang prints it, digits as N: param_N; of one atom, its own text
+    kName,  ///< as Erlang prints it: param_N, 'uid_*_x'; of one atom, its own text
     kCount,
     kShare,  ///< of the atoms whose text is known
     kBytes,  ///< of text, UTF-8

@@ -79,6 +79,9 @@ class CallWaits {
             return graph_.add(process_place(process.run.owner_id()),
                               {.to = process_place(*purger_)});
         }
+        if (function && std::ranges::find(kStartFunctions, *function) != kStartFunctions.end()) {
+            return match_start(process, *function == kApplicationStart);
+        }
         FrameCursor frames(process.context(), process.scheme, process.stack());
         const auto frame = frames.next();
         if (!frame) {
@@ -133,6 +136,38 @@ class CallWaits {
         }
         return graph_.add(process_place(process.run.owner_id()),
                           {WaitKind::kPort, {.owner = {}, .name = std::move(port)}});
+    }
+
+    /// The process that is to start is the only pid in the y registers of the functions that wait
+    /// for it. For an application master, application_controller waits, without a call, so that it
+    /// goes on to take messages.
+    Result<void> match_start(OpenedProcess& process, bool of_application) {
+        FrameCursor frames(process.context(), process.scheme, process.stack());
+        const auto frame = frames.next();
+        if (!frame) {
+            return {};
+        }
+        const auto started = std::ranges::find_if(frame->registers, [this](const FrameRegister& y) {
+            return !y.is_catch && word_kind(scheme_, y.word) == WordKind::kPid;
+        });
+        if (started == frame->registers.end()) {
+            return {};
+        }
+        const auto place = process_place(process.run.owner_id());
+        RETURN_IF_ERROR(
+            graph_.add(place, {.kind = WaitKind::kStart, .to = place_of_pid(started->word)}));
+        if (!of_application) {
+            return {};
+        }
+        const auto controller = dump_.find_process("application_controller");
+        if (!controller) {
+            return controller.error().code == ErrorCode::kNotFound
+                       ? Result<void>()
+                       : std::unexpected(controller.error());
+        }
+        // Certain where it is the only one: applications may start at the same time.
+        return graph_.add(process_place(controller->owner_id()),
+                          {.kind = WaitKind::kStart, .to = place, .certain = false});
     }
 
     /// The id of the lock, {Resource, Requester}, is in a y register of the functions of global.
@@ -234,13 +269,16 @@ class CallWaits {
         }
         const std::uint64_t word = monitor.other_word();
         if (word_kind(scheme_, word) == WordKind::kPid) {
-            const std::uint64_t owner =
-                pid_serial(scheme_, word) << 32U | pid_number(scheme_, word);
-            return rows_.contains(owner) ? process_place(owner)
-                                         : WaitPlace{.owner = {}, .name = pid_text(owner)};
+            return place_of_pid(word);
         }
         constexpr std::size_t kLongestId = 200;
         return {.owner = {}, .name = term_text(printer, word, kLongestId).text};
+    }
+
+    [[nodiscard]] WaitPlace place_of_pid(std::uint64_t word) const {
+        const std::uint64_t owner = pid_serial(scheme_, word) << 32U | pid_number(scheme_, word);
+        return rows_.contains(owner) ? process_place(owner)
+                                     : WaitPlace{.owner = {}, .name = pid_text(owner)};
     }
 
     Dump& dump_;

@@ -8,8 +8,10 @@
 #include <libdump/base/error.h>
 #include <libdump/model/dump.h>
 
+#include <array>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -40,9 +42,21 @@ struct WaitsOptions {
     InputLimits limits = {};  ///< kLimit where the graph needs more memory
 };
 
+/// Where an application master waits for the process that runs the application's start/2.
+inline constexpr std::string_view kApplicationStart = "application_master:init_loop/4";
+/// Where a process waits until another one, which it has started, says that it is ready
+/// (proc_lib.erl, application_master.erl; OTP 25.2.3 to 29.1.1).
+inline constexpr std::array<std::string_view, 4> kStartFunctions = {
+    "proc_lib:sync_start/2", "proc_lib:sync_start_link/2", "proc_lib:sync_start_monitor/2",
+    kApplicationStart};
+/// Where processes wait before they try again to get a lock that another one has (global.erl, OTP
+/// 25.2.3 to 29.1.1).
+inline constexpr std::array<std::string_view, 1> kLockFunctions = {"global:random_sleep/1"};
+
 /// Adds processes that wait for an answer, and of whom: those that are in a receive with the
 /// reference of a monitor of theirs in a y register of the current function, as gen:call/4 and
-/// erpc:call/5 are, and those that erts_code_purger is to answer. If asked for, also suspended ones
+/// erpc:call/5 are, those that erts_code_purger is to answer, and those that wait until a process
+/// that they have started says that it is ready. If asked for, also suspended ones
 /// in a command to a busy port, and those that try to get a global lock. Reads the top of all
 /// stacks, and monitors.
 Result<ProcessesRead> add_call_waits(Dump& dump, const WaitsOptions& options,

@@ -54,6 +54,13 @@ class Hangs {
         for (const auto& edge : graph_.edges_of(progress_place())) {
             into.held_up.emplace_back(edge.to.name, counts_.behind(edge.to));
         }
+        for (const auto& [place, edges] : graph_.edges()) {
+            const auto direct = counts_.direct().find(place);
+            if (place.kind == WaitPlaceKind::kLock && direct != counts_.direct().end()) {
+                into.locks.push_back(
+                    {.lock = place, .holder = edges.front().to, .waiting = direct->second});
+            }
+        }
         into.cycle_count = cycles_.size();
         for (const auto& cycle : cycles_) {
             if (limit != 0 && into.cycles.size() == limit) {

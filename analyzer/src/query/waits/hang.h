@@ -46,6 +46,13 @@ struct HangCycle {
     std::uint64_t behind = 0;  ///< others that wait for one of them, or for one that does
 };
 
+/// A lock of the module global that processes wait for.
+struct LockWait {
+    WaitPlace lock;
+    WaitPlace holder;
+    std::uint64_t waiting = 0;  ///< processes that wait for the lock itself
+};
+
 struct Hang {
     DumpFacts dump;
     ProcessesRead read;
@@ -61,6 +68,8 @@ struct Hang {
     /// Schedulers that hold up thread progress ("scheduler 2"), and how many processes wait behind
     /// each. Not where a process was asked for.
     std::vector<std::pair<std::string, std::uint64_t>> held_up;
+    /// Global locks that processes wait for, with their holders. Not where a process was asked for.
+    std::vector<LockWait> locks;
     std::vector<std::string> untold;  ///< sentences
 };
 

@@ -40,6 +40,8 @@ std::string_view wait_kind_name(WaitKind kind) {
     switch (kind) {
         case WaitKind::kReply:
             return "reply";
+        case WaitKind::kStart:
+            return "start";
         case WaitKind::kPermission:
             return "permission";
         case WaitKind::kLock:

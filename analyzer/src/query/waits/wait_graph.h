@@ -40,6 +40,7 @@ std::string_view wait_place_kind_name(WaitPlaceKind kind);
 /// How a place waits for, or depends on, the next one.
 enum class WaitKind : std::uint8_t {
     kReply,       ///< a process in a call waits for its answer
+    kStart,       ///< a process has started another one, and waits until that is ready
     kPermission,  ///< a suspended process waits for a permission
     kLock,        ///< a process waits for a global lock
     kHolder,      ///< of a permission or lock

@@ -16,7 +16,8 @@ namespace beamdump::render {
 
 namespace {
 
-std::string shown(const query::Column& column, const query::Cell& cell) {
+std::string shown(const query::DumpFacts& facts, const query::Column& column,
+                  const query::Cell& cell) {
     if (const auto* flag = std::get_if<bool>(&cell)) {
         return *flag ? "yes" : "";
     }
@@ -36,7 +37,7 @@ std::string shown(const query::Column& column, const query::Cell& cell) {
         }
     }
     if (const auto* text = std::get_if<std::string>(&cell)) {
-        return one_line(*text);
+        return one_line(facts.names.shown(*text));
     }
     return query::may_be_none(column.kind) ? "" : "?";
 }
@@ -91,7 +92,8 @@ std::vector<std::size_t> summed_columns(const std::vector<query::RowGroup>& grou
 }
 
 /// The table alone.
-void row_table_text(Output& output, query::RowList& list, const RowListExtras& extras) {
+void row_table_text(Output& output, query::RowList& list, const query::DumpFacts& facts,
+                    const RowListExtras& extras) {
     std::vector<Table::Column> head;
     for (const auto column : list.shown()) {
         head.push_back(head_of(list.columns()[column], list.columns()[column].shrinks));
@@ -100,7 +102,7 @@ void row_table_text(Output& output, query::RowList& list, const RowListExtras& e
     const auto add = [&](const query::Row& row) {
         std::vector<std::string> cells;
         for (const auto column : list.shown()) {
-            cells.push_back(shown(list.columns()[column], row[column]));
+            cells.push_back(shown(facts, list.columns()[column], row[column]));
         }
         table.add(std::move(cells));
     };
@@ -115,7 +117,8 @@ void row_table_text(Output& output, query::RowList& list, const RowListExtras& e
     if (!list.counts().empty()) {
         std::string counts;
         for (const auto& [text, count] : list.counts()) {
-            counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", count_text(count), text);
+            counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", count_text(count),
+                                  facts.names.shown(text));
         }
         output.print("{}\n", one_line(counts));
     }
@@ -129,7 +132,7 @@ void row_groups_text(Output& output, query::RowList& list, const query::DumpFact
     const auto groups = list.take_groups(default_sort);
     const auto sums = summed_columns(groups);
     const auto cell = [&](std::size_t column, const query::Cell& value) {
-        return shown(list.columns()[column], value);
+        return shown(facts, list.columns()[column], value);
     };
     std::vector<Table::Column> head;
     for (const auto column : list.group_by()) {
@@ -204,7 +207,7 @@ void rows_text(Output& output, query::RowList& list, const query::DumpFacts& fac
     if (extras.text_before) {
         extras.text_before(output);
     }
-    row_table_text(output, list, extras);
+    row_table_text(output, list, facts, extras);
     if (!extras.text_after && !texts.section.empty() && list.total() != 0 &&
         query::may_lack_some(facts, texts.section)) {
         output.print(

@@ -182,6 +182,35 @@ TEST_F(Slogans, TheRuntimesSlogansAreExplained) {
     EXPECT_THAT(summary("halted by an operator"), Not(HasSubstr("The node ended")));
 }
 
+/// One of each class, as the runtime writes them; the first is R15's.
+TEST_F(Slogans, FaultsThatTheRuntimeFindsAreExplainedByTheirClass) {
+    const std::string data = "The node ended as the runtime found data that cannot be, ";
+    const std::pair<std::string, std::string> cases[] = {
+        {"Internal error: unexpected opcode in match program.", data},
+        {"beam_emu.c:3191: Internal error (12)", data},
+        {"bad header tag 3c", data},
+        {"<0.9.0>: Stack overflow", data},
+        {"Wild pointer found @ 0x00007f2000001000!", data},
+        {"Damaged process dictionary found during get/1.", data},
+        {"erl_child_setup closed", "its helper erl_child_setup, "},
+        {"Failed to write to erl_child_setup: 32", "its helper erl_child_setup, "},
+        {"Failed to create thread: eagain (11)",
+         "the operating system refused what the runtime needs: Failed to create thread: eagain "
+         "(11)"},
+        {"System process <0.9.0> terminated: killed", "a process of the runtime itself ended"},
+        {"Absurdly large distribution output data buffer (4294967296 bytes) passed.",
+         "something was larger than the runtime can hold"},
+        {"no next heap size found: 18446744073709551615, offset 0",
+         "something was larger than the runtime can hold"},
+        {"Failed loading preloaded module erlang (badfile)", "could not be loaded"},
+        {"OS monotonic time stepped backwards", "clock went backwards"}};
+    for (const auto& [slogan, told] : cases) {
+        const auto said = summary(slogan);
+        EXPECT_THAT(said, HasSubstr(told)) << slogan;
+        EXPECT_THAT(said, HasSubstr(" The thread that found it ran logger (<0.9.0>).\n")) << slogan;
+    }
+}
+
 TEST_F(Slogans, SlogansOfTheStartAreExplainedWithEitherFirstLetter) {
     for (const std::string slogan :
          {"Could not start kernel pid (application_controller) (\"error in config file\")",
@@ -622,6 +651,40 @@ TEST_F(KnownAnswers, ElixirsModuleDecidesTheSyntaxOfAllTerms) {
     for (const auto& text : {erlang, command}) {
         for (const auto& ran : ask(text, {"backtrace", "shop_cart"})) {
             EXPECT_THAT(ran.out, HasSubstr("{cart_state,7,[]}"));
+        }
+    }
+}
+
+TEST_F(KnownAnswers, NamesOfModulesTablesAndFunctionsAreElixirsWhereTheNodeRunsElixir) {
+    const std::string plain =
+        "=erl_crash_dump:0.5\nSat Nov 28 00:00:00 2026\nSlogan: boom\n"
+        "System version: Erlang/OTP 25 [erts-13.1.5] [source] [64-bit] [smp:2:2]\nAtoms: 9\n"
+        "=proc:<0.9.0>\nState: Waiting\nSpawned as: proc_lib:init_p/5\nMessage queue length: "
+        "20000\nProgram counter: 0x00007f2000001000 ('Elixir.Shop.Cart':loop/1 + 8)\narity = 0\n"
+        "=ets:<0.9.0>\nSlot: 1\nTable: 'Elixir.Shop.Cart'\nName: 'Elixir.Shop.Cart'\n"
+        "Objects: 3\nWords: 400\nType: set\n"
+        "=proc_stack:<0.9.0>\n=proc_heap:<0.9.0>\n=mod:'Elixir.Shop.Cart'\nCurrent size: 100\n";
+    for (const auto& ran : ask(plain + "=mod:elixir\nCurrent size: 1\n=end\n", {"summary"})) {
+        EXPECT_THAT(ran.out, HasSubstr("in <0.9.0> (proc_lib:init_p/5), which is waiting in "
+                                       "Shop.Cart.loop/1.\n"));
+    }
+    for (const std::vector<std::string>& command : {std::vector<std::string>{"processes"},
+                                                    {"processes", "--group-by", "current_function"},
+                                                    {"modules"},
+                                                    {"modules", "--filter", "name=Shop.Cart"},
+                                                    {"ets"},
+                                                    {"ets", "--filter", "name=Shop.Cart"}}) {
+        for (const auto& ran : ask(plain + "=mod:elixir\nCurrent size: 1\n=end\n", command)) {
+            EXPECT_THAT(ran.out, HasSubstr("Shop.Cart")) << command.front();
+            EXPECT_THAT(ran.out, Not(HasSubstr("Elixir"))) << command.front();
+        }
+        for (const auto& ran : ask(plain + "=mod:lists\nCurrent size: 1\n=end\n", command)) {
+            EXPECT_THAT(ran.out, HasSubstr("'Elixir.Shop.Cart'")) << command.front();
+        }
+        auto json = command;
+        json.emplace_back("--json");
+        for (const auto& ran : ask(plain + "=mod:elixir\nCurrent size: 1\n=end\n", json)) {
+            EXPECT_THAT(ran.out, HasSubstr("'Elixir.Shop.Cart'")) << command.front();
         }
     }
 }

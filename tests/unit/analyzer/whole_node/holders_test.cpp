@@ -61,6 +61,9 @@ class HoldersTest : public ::testing::Test {
             binary->set_size_bytes(kSplitBytes);
             binary->set_references(address == kSplitBinary ? 2 : 1);
             binary->set_prefix("0123");
+            auto* part = binary->add_part();
+            part->set_first_byte(1000);
+            part->set_content(std::string("part\xFFshown", 10));
         }
         const std::uint64_t offset = dump.builder().append(format::RecordKind::kBinaries, binaries);
         records::BinaryIndexPage page;
@@ -117,6 +120,22 @@ TEST_F(HoldersTest, ABinaryIsShownAsFarAsTheDumpHasIt) {
         json.emplace_back("--json");
         EXPECT_THAT(program_.run(json).out, HasSubstr("\"content_text\": \"0123\""));
     }
+}
+
+TEST_F(HoldersTest, ThePartsThatPlacesShowAreShown) {
+    const auto address = fmt::format("{:#x}", kSplitBinary);
+    EXPECT_THAT(program_.run({"refs", "holders.beamdump", address}).out,
+                HasSubstr("bytes 1,000 to 1,010\n    03e8  70 61 72 74 ff 73 68 6f 77 6e" +
+                          std::string(20, ' ') + "part.shown\n"));
+    const auto few = program_.run({"binaries", "holders.beamdump", address, "--max-bytes", "4"});
+    EXPECT_THAT(few.out, HasSubstr("bytes 1,000 to 1,010\n    \"part\"\n"));
+    const auto json =
+        program_.run({"refs", "holders.beamdump", address, "--max-bytes", "2", "--json"}).out;
+    EXPECT_THAT(json, HasSubstr("\"content_text\": \"01\""));
+    EXPECT_THAT(json, HasSubstr("\"content_text\": \"pa\""));
+    const auto most = program_.run({"refs", "holders.beamdump", address, "--max-bytes", "2MiB"});
+    EXPECT_EQ(most.status, 2);
+    EXPECT_THAT(most.err, HasSubstr("--max-bytes is 1MiB at most"));
 }
 
 TEST(BinaryContents, TextMayEndWithAZero) {

@@ -53,6 +53,22 @@ TEST(RowList, FiltersByAnyFieldOrByOne) {
     EXPECT_THAT(names({.sort = "name", .filters = {"=20"}}), IsEmpty());
 }
 
+TEST(RowList, ModulesOfElixirAreFoundByBothFormsOfTheirNames) {
+    const auto matching = [](const std::string& filter) {
+        auto list = RowList::make(kColumns, {.sort = "name", .filters = {filter}}).value();
+        list.add(row("'Elixir.Shop.Cart'", std::uint64_t{1}, false));
+        list.add(row("'Elixir.Shop.Line'", std::uint64_t{2}, false));
+        return list.matching();
+    };
+    EXPECT_EQ(matching("name=Shop.Cart"), 1U);
+    EXPECT_EQ(matching("name='Elixir.Shop.Cart'"), 1U);
+    EXPECT_EQ(matching("name!=Shop.Cart"), 1U);
+    EXPECT_EQ(matching("name!='Elixir.Shop.Cart'"), 1U);
+    EXPECT_EQ(matching("name~Elixir.Shop"), 2U);
+    EXPECT_EQ(matching("Shop.Line"), 1U);
+    EXPECT_EQ(matching("name=Cart"), 0U);
+}
+
 TEST(RowList, GroupsByValuesWithSums) {
     RowQuery query{.sort = "name", .filters = {}};
     query.group_by = {"busy"};

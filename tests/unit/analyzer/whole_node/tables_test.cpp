@@ -48,6 +48,9 @@ class AtomsTest : public ::testing::Test {
         builder.trailer().set_node_offset(builder.append(format::RecordKind::kNode, node));
         builder.add_atoms(0, {"false", "true", "param_1", "sole"});
         builder.add_atoms(4, {"param_22", "param_333", "Other 7"});
+        if (!more_atoms_.empty()) {
+            builder.add_atoms(7, more_atoms_);
+        }
         builder.add_process_index();
         program_.put("atoms.beamdump", builder.finish());
         dump_ = expect_value(Dump::open(program_.path("atoms.beamdump")));
@@ -68,9 +71,38 @@ class AtomsTest : public ::testing::Test {
         return texts;
     }
 
+    /// As many with different letters between `begin` and `end`.
+    void add_random(std::size_t count, const std::string& begin, const std::string& end) {
+        constexpr std::size_t kLetters = 26;
+        for (std::size_t at = 0; at < count; ++at) {
+            std::string middle;
+            for (std::size_t rest = at; middle.size() < 4; rest /= kLetters) {
+                middle += static_cast<char>('a' + rest % kLetters);
+            }
+            more_atoms_.push_back(begin + middle + end);
+        }
+    }
+
     Program program_;
     std::unique_ptr<Dump> dump_;
+    std::vector<std::string> more_atoms_;
 };
+
+TEST_F(AtomsTest, ThoseThatBeginAndEndAlikeAreAGroup) {
+    add_random(1000, "uid_", "_x");
+    add_random(1200, "session_of_", "");
+    add_random(999, "few_", "_y");
+    auto all = answer({});
+    EXPECT_EQ(all.list.matching(), 5 + 2 + 999);
+    const auto groups = all.list.take();
+    EXPECT_EQ(groups[0][0], query::Cell("'session_of_*'"));
+    EXPECT_EQ(groups[0][1], query::Cell(std::uint64_t{1200}));
+    EXPECT_EQ(groups[1][0], query::Cell("'uid_*_x'"));
+    EXPECT_EQ(groups[1][1], query::Cell(std::uint64_t{1000}));
+    EXPECT_EQ(groups[1][3], query::Cell(std::uint64_t{10'000}));
+    EXPECT_EQ(groups[1][4], query::Cell("uid_lmba_x")) << "the newest";
+    EXPECT_EQ(groups[1][5], query::Cell(std::uint64_t{1006}));
+}
 
 TEST_F(AtomsTest, CountsGroupsAndTexts) {
     auto all = answer({"beam.smp", "--"});

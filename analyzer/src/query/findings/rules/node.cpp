@@ -2,6 +2,7 @@
 #include "query/activity/schedulers.h"
 #include "query/findings/finding.h"
 #include "query/findings/node_facts.h"
+#include "query/findings/runtime_fault.h"
 #include "query/findings/start_failure.h"
 #include "query/findings/unread_log.h"
 #include "query/process/opened_process.h"
@@ -206,6 +207,26 @@ std::optional<Finding> asked_to_end(NodeFacts& facts, std::string_view slogan) {
     return finding;
 }
 
+Result<std::optional<Finding>> runtime_fault(NodeFacts& facts, std::string_view slogan) {
+    const auto fault = runtime_fault_of(slogan);
+    if (!fault) {
+        return std::nullopt;
+    }
+    ASSIGN_OR_RETURN(const auto* process, facts.calling_process());
+    Finding finding;
+    finding.sentence = fmt::format(
+        "The node ended as {}.{}", fault->words,
+        process == nullptr
+            ? std::string()
+            : fmt::format(" The thread that found it ran {}.", process_with_name(*process)));
+    finding.command = process == nullptr ? facts.command("processes")
+                                         : facts.command("backtrace", {pid_word(*process)});
+    if (process != nullptr) {
+        finding.figures = {{"process", process->pid}};
+    }
+    return finding;
+}
+
 }  // namespace
 
 /// What a slogan that the runtime writes means. Others are the node's own, of erlang:halt/1.
@@ -228,6 +249,9 @@ Result<RuleAnswer> slogan_rule(NodeFacts& facts) {
     }
     if (!finding) {
         finding = asked_to_end(facts, slogan);
+    }
+    if (!finding) {
+        ASSIGN_OR_RETURN(finding, runtime_fault(facts, slogan));
     }
     if (finding) {
         answer.findings.push_back(std::move(*finding));

@@ -101,7 +101,7 @@ namespace {
 /// Atoms are never removed, and a full table ends the node. A release with all of its applications
 /// fills a tenth of it.
 constexpr std::uint64_t kHalfFull = 50;
-/// Percent of the atoms: this many that differ only in digits were made from input.
+/// Percent of the atoms: this many that are alike were made from input.
 constexpr std::uint64_t kLargeGroup = 20;
 
 }  // namespace

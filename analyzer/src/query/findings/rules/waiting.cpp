@@ -29,6 +29,12 @@ bool has_caller(const WaitCycle& cycle) {
     return std::ranges::any_of(cycle.processes, is_in_call);
 }
 
+/// Processes that may be in a cycle: one that calls the process which started it, and waits until
+/// it is ready, is in one of two.
+std::uint64_t in_calls_or_starts(const ProcessScan& scan) {
+    return scan.in_call.count == 0 ? 0 : scan.in_call.count + scan.starting.count;
+}
+
 }  // namespace
 
 /// Processes that wait for each other wait until their calls time out: a cycle of any length is
@@ -36,7 +42,7 @@ bool has_caller(const WaitCycle& cycle) {
 Result<RuleAnswer> call_cycle_rule(NodeFacts& facts) {
     ASSIGN_OR_RETURN(const auto* scan, facts.processes());
     RuleAnswer answer;
-    if (!facts.full() && scan->in_call.count < 2) {
+    if (!facts.full() && in_calls_or_starts(*scan) < 2) {
         return answer;
     }
     answer.left_out = facts.callers_left_out();
