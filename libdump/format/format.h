@@ -139,6 +139,7 @@ enum class RecordKind : std::uint16_t {
     kTimers = 131,
     kPersistentTerms = 132,
     kCarriers = 133,
+    kBlocks = 134,
     kScheduler = 135,
     kSystemMemory = 137,
     kSamples = 139,
@@ -151,7 +152,6 @@ enum class RecordKind : std::uint16_t {
     kResourceTypes = 147,
 
     // Reserved, so that later versions of the programs need no new major version.
-    kBlocks = 134,
     kThreadRegisters = 136,
     kRedactionPolicy = 138,
     kHashTables = 142,

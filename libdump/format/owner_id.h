@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -10,5 +11,9 @@ namespace beamdump {
 std::string pid_text(std::uint64_t owner_id);
 /// The id of a process of another node, whose channel (its name's atom) is the first part.
 std::string pid_text(std::string_view channel, std::uint64_t owner_id);
+/// Several pids, separated by spaces.
+std::string pids_text(std::span<const std::uint64_t> owner_ids);
+/// A port of this node as Erlang prints it: "#Port<0.5>".
+std::string port_text(std::uint64_t number);
 
 }  // namespace beamdump

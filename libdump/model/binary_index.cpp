@@ -117,6 +117,11 @@ Result<std::vector<std::uint64_t>> BinaryIndex::places(std::uint64_t address) {
     return offsets;
 }
 
+Result<bool> BinaryIndex::contains(std::uint64_t address) {
+    ASSIGN_OR_RETURN(const auto offsets, places(address));
+    return !offsets.empty();
+}
+
 Result<BinaryRecord> BinaryIndex::at(std::uint64_t address, std::uint64_t end) {
     ASSIGN_OR_RETURN(auto offsets, places(address));
     // Those before `end`, the last one first, then those after it.

@@ -35,6 +35,9 @@ class BinaryIndex {
     Result<BinaryRecord> at(std::uint64_t address,
                             std::uint64_t end = std::numeric_limits<std::uint64_t>::max());
 
+    /// Whether the dump has a binary at that address.
+    Result<bool> contains(std::uint64_t address);
+
     /// The binary if it is in the Binaries record at that flat offset, else null.
     Result<BinaryRecord> in_pack(std::uint64_t offset, std::uint64_t address);
 

@@ -68,7 +68,8 @@ std::uint64_t keep_distinct_pages(records::Trailer& trailer) {
           trailer.mutable_timers_offset(),       trailer.mutable_samples_offset(),
           trailer.mutable_sockets_offset(),      trailer.mutable_loaded_modules_offset(),
           trailer.mutable_history_offset(),      trailer.mutable_crash_offset(),
-          trailer.mutable_emulator_offset(),     trailer.mutable_resource_types_offset()}) {
+          trailer.mutable_emulator_offset(),     trailer.mutable_resource_types_offset(),
+          trailer.mutable_blocks_offset()}) {
         dropped += keep_first_of_each(*offsets);
     }
     return dropped;

@@ -245,6 +245,8 @@ void IndexRebuilder::take_capture(RecordKind kind, std::uint64_t offset,
             return trailer_.add_allocator_offset(offset);
         case RecordKind::kCarriers:
             return trailer_.add_carriers_offset(offset);
+        case RecordKind::kBlocks:
+            return trailer_.add_blocks_offset(offset);
         case RecordKind::kSamples:
             return trailer_.add_samples_offset(offset);
         case RecordKind::kSockets:

@@ -91,6 +91,8 @@ KindDecision decision_of(format::RecordKind kind) {
             return fields(rules::kAllocators);
         case RecordKind::kCarriers:
             return fields(rules::kCarriersPage);
+        case RecordKind::kBlocks:
+            return fields(rules::kBlocksPage);
         case RecordKind::kSamples:
             return fields(rules::kSamples);
         case RecordKind::kSockets:
@@ -110,7 +112,6 @@ KindDecision decision_of(format::RecordKind kind) {
         case RecordKind::kCrashIndex:
         case RecordKind::kCrashPlaces:
         case RecordKind::kCrashNames:
-        case RecordKind::kBlocks:
         case RecordKind::kThreadRegisters:
         case RecordKind::kHashTables:
             return {KindRule::kRefuse};

@@ -67,7 +67,7 @@ extern const MessageRules kEtsTables, kEtsRows, kPersistentTerms;
 extern const MessageRules kPorts, kSockets, kSchedulers, kTimers, kDistributionEntries, kCrash;
 extern const MessageRules kEmulator, kResourceTypes;
 extern const MessageRules kSamples, kHistory;
-extern const MessageRules kAllocators, kCarriersPage, kSystemMemory;
+extern const MessageRules kAllocators, kCarriersPage, kBlocksPage, kSystemMemory;
 extern const MessageRules kCapture, kEpoch, kNode, kAtoms, kNodeEntries, kCatches, kCodePoints,
     kCrashSections, kProcessColumn, kModuleIndexPage, kTrailer, kRedactionPolicy;
 }  // namespace rules

@@ -130,6 +130,7 @@ constexpr NodeFields kTrailerFields = std::to_array<FieldDecision>({
     {30, 31, kKeep},
     {33, 43, kKeep},
     {44, 44, kMessage, &kMeanwhile},
+    {45, 45, kKeep},
 });
 
 }  // namespace

@@ -113,6 +113,7 @@ constexpr ProcessFields kBinaryFields = std::to_array<FieldDecision>({
     {6, 6, kHide},  // prefix
     {7, 11, kKeep},
     {12, 12, kMessage, &kBinaryPart},
+    {13, 13, kKeep},
 });
 constexpr MessageRules kBinary{"Binary", kBinaryFields};
 constexpr ProcessFields kBinariesFields =

@@ -44,7 +44,7 @@ constexpr TableFields kEtsTablesFields = std::to_array<FieldDecision>({
 constexpr TableFields kEtsRowsFields = std::to_array<FieldDecision>({
     {1, 3, kKeep},
     {4, 4, kMessage, &kRunDirectory},
-    {5, 14, kKeep},
+    {5, 15, kKeep},
 });
 constexpr TableFields kPersistentTermFields = std::to_array<FieldDecision>({
     {1, 3, kKeep}, {4, 5, kTerm},  // key and value
@@ -62,7 +62,7 @@ constexpr TableFields kPortFields = std::to_array<FieldDecision>({
     {1, 3, kKeep},
     {4, 4, kHide},      // name: a command line
     {5, 5, kKeepText},  // driver
-    {6, 15, kKeep},
+    {6, 17, kKeep},
 });
 constexpr MessageRules kPort{"Port", kPortFields};
 constexpr TableFields kPortsFields = std::to_array<FieldDecision>({{1, 1, kMessage, &kPort}});
@@ -151,11 +151,11 @@ constexpr TableFields kDistributionEntriesFields =
     std::to_array<FieldDecision>({{1, 1, kMessage, &kDistributionEntry}});
 
 // ---- memory ----
-constexpr TableFields kBlocksFields = std::to_array<FieldDecision>({{1, 3, kKeep}});
-constexpr MessageRules kBlocks{"AllocatorBlocks", kBlocksFields};
+constexpr TableFields kBlockCountFields = std::to_array<FieldDecision>({{1, 3, kKeep}});
+constexpr MessageRules kBlockCount{"AllocatorBlocks", kBlockCountFields};
 constexpr TableFields kCarriersFields = std::to_array<FieldDecision>({
     {1, 4, kKeep},
-    {5, 5, kMessage, &kBlocks},
+    {5, 5, kMessage, &kBlockCount},
 });
 constexpr MessageRules kCarriers{"AllocatorCarriers", kCarriersFields};
 constexpr TableFields kFixedFields = std::to_array<FieldDecision>({
@@ -177,6 +177,17 @@ constexpr TableFields kCarrierFields = std::to_array<FieldDecision>({{1, 11, kKe
 constexpr MessageRules kCarrier{"Carrier", kCarrierFields};
 constexpr TableFields kCarrierListFields =
     std::to_array<FieldDecision>({{1, 1, kMessage, &kCarrier}});
+constexpr TableFields kBlockFields = std::to_array<FieldDecision>({
+    {1, 9, kKeep}, {10, 10, kHide},  // the first bytes
+});
+constexpr MessageRules kBlock{"Block", kBlockFields};
+constexpr TableFields kBlocksFields = std::to_array<FieldDecision>({
+    {1, 2, kKeep},
+    {3, 3, kMessage, &kBlock},
+    {4, 4, kKeep},
+});
+constexpr TableFields kBlockSumsFields = std::to_array<FieldDecision>({{1, 9, kKeep}});
+constexpr MessageRules kBlockSums{"BlockSums", kBlockSumsFields};
 constexpr TableFields kFreeSizesFields = std::to_array<FieldDecision>({{1, 3, kKeep}});
 constexpr MessageRules kFreeBlockSizes{"FreeBlockSizes", kFreeSizesFields};
 constexpr TableFields kFreeBlocksFields = std::to_array<FieldDecision>({
@@ -216,6 +227,7 @@ constexpr TableFields kSystemMemoryFields = std::to_array<FieldDecision>({
     {9, 9, kMessage, &kFreeBlocks},
     {10, 10, kMessage, &kMemoryCgroup},
     {11, 11, kKeep},
+    {12, 12, kMessage, &kBlockSums},
 });
 
 constexpr TableFields kLoadedModulesFields =
@@ -242,6 +254,7 @@ constexpr MessageRules kTimers{"Timers", kTimersFields};
 constexpr MessageRules kDistributionEntries{"DistributionEntries", kDistributionEntriesFields};
 constexpr MessageRules kAllocators{"Allocators", kAllocatorsFields};
 constexpr MessageRules kCarriersPage{"Carriers", kCarrierListFields};
+constexpr MessageRules kBlocksPage{"Blocks", kBlocksFields};
 constexpr MessageRules kSystemMemory{"SystemMemory", kSystemMemoryFields};
 
 }  // namespace beamdump::redact::rules

@@ -32,6 +32,7 @@ inline constexpr std::size_t kBinariesOfAnIndexPage = 8192;
 /// A page of allocators' instances ends with the one that passes this.
 inline constexpr std::size_t kAllocatorsOfAPageBytes = 32U << 10U;
 inline constexpr int kCarriersOfAPage = 1024;
+inline constexpr int kBlocksOfAPage = 1024;
 /// A page of readings ends with the one that passes this.
 inline constexpr std::size_t kHistoryOfAPageBytes = 16U << 10U;
 

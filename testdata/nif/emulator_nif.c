@@ -1,7 +1,8 @@
-/* Native calls for emulator.erl: one that returns once a file is there, and resources. */
+/* Native calls for emulator.erl: one that returns once a file is there, resources, and a leak. */
 #include <erl_nif.h>
 
 #include <fcntl.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -45,7 +46,26 @@ static ERL_NIF_TERM resource_nif(ErlNifEnv* env, int argc, const ERL_NIF_TERM ar
     return term;
 }
 
+/* leak(Count, Size): as many binaries of as many bytes, all 'L', that nobody gives back. */
+static ERL_NIF_TERM leak_nif(ErlNifEnv* env, int argc, const ERL_NIF_TERM argv[]) {
+    unsigned count = 0;
+    unsigned long size = 0;
+    (void)argc;
+    if (!enif_get_uint(env, argv[0], &count) || !enif_get_ulong(env, argv[1], &size)) {
+        return enif_make_badarg(env);
+    }
+    for (unsigned number = 0; number < count; ++number) {
+        ErlNifBinary binary;
+        if (!enif_alloc_binary(size, &binary)) {
+            return enif_make_badarg(env);
+        }
+        memset(binary.data, 'L', size);
+    }
+    return enif_make_atom(env, "ok");
+}
+
 static ErlNifFunc functions[] = {
+    {"leak", 2, leak_nif, 0},
     {"hold", 2, hold_nif, 0},
     {"resource", 0, resource_nif, 0},
 };

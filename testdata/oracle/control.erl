@@ -35,7 +35,7 @@
 %%   churn KIND    churn:tell/1
 %%   storm start KIND ITEMS PROCESSES|rounds|memory|end  storm:tell/1
 %%   serving served  serving:tell/1
-%%   emulator hold FILE|lock|busy_port|suspend|fix|fixed|relations|related  emulator:tell/1
+%%   emulator hold FILE|lock|busy_port|leak COUNT SIZE|binaries COUNT SIZE|suspend|fix|delete_fixed ROWS DELETED|fixed|relations|related  emulator:tell/1
 %%   emulator resources|monitors COUNT  emulator:tell/1
 %%   starting some|go  starting:tell/1
 %%   silent        starts a process of far:silent/0

@@ -1,8 +1,8 @@
 %% State of the emulator: a scheduler that makes no thread progress, as it is in a native call (of the
 %% library that BEAMDUMP_EMULATOR_NIF names, without ".so"), and what waits for that; a fixed table;
-%% NIF resources; links and monitors.
+%% NIF resources; binaries that a NIF leaks; links and monitors.
 -module(emulator).
--export([start/1, tell/1, hold/2, resource/0]).
+-export([start/1, tell/1, hold/2, resource/0, leak/2]).
 
 -define(TURN_MS, 5).
 
@@ -15,6 +15,7 @@ start(Scale) ->
 
 hold(_Begun, _File) -> erlang:nif_error(not_loaded).
 resource() -> erlang:nif_error(not_loaded).
+leak(_Count, _Size) -> erlang:nif_error(not_loaded).
 
 %% "hold FILE": until the file is there.
 tell([<<"hold">>, File]) ->
@@ -70,8 +71,14 @@ tell([<<"busy_port">>]) ->
         Asked ! {port, Port},
         send(Port)
     end, []),
+    %% Each is suspended before the next one sends.
     await(fun() -> suspended(port_sender) end),
-    receive {port, Port} -> iolist_to_binary(erlang:port_to_list(Port)) end;
+    receive {port, Port} -> ok end,
+    [begin
+         named(Name, fun() -> send(Port) end, []),
+         await(fun() -> suspended(Name) end)
+     end || Name <- [second_sender, third_sender]],
+    iolist_to_binary(erlang:port_to_list(Port));
 tell([<<"monitors">>, Count]) ->
     Asked = self(),
     named(monitored, fun wait/0, []),
@@ -105,6 +112,11 @@ tell([<<"fix">>]) ->
          receive fixed -> ok end
      end || {Name, Times} <- [{fixer_once, 1}, {fixer_twice, 2}]],
     wait_with(Table);
+tell([<<"delete_fixed">>, Rows, Deleted]) ->
+    %% Of a table that is fixed.
+    true = ets:insert(emulator_fixed, [{N} || N <- lists:seq(1, binary_to_integer(Rows))]),
+    [true = ets:delete(emulator_fixed, N) || N <- lists:seq(1, binary_to_integer(Deleted))],
+    text(ets:info(emulator_fixed, size));
 tell([<<"fixed">>]) ->
     %% {Since, [{Pid, Count}]}
     text(ets:info(emulator_fixed, safe_fixed));
@@ -115,6 +127,19 @@ tell([<<"resources">>, Count]) ->
         Asked ! made,
         wait(),
         length(Resources)
+    end, []),
+    receive made -> <<"ok">> end;
+tell([<<"leak">>, Count, Size]) ->
+    ok = leak(binary_to_integer(Count), binary_to_integer(Size)),
+    <<"ok">>;
+tell([<<"binaries">>, Count, Size]) ->
+    Asked = self(),
+    named(binary_holder, fun() ->
+        Binaries = [binary:copy(<<"R">>, binary_to_integer(Size))
+                    || _ <- lists:seq(1, binary_to_integer(Count))],
+        Asked ! made,
+        wait(),
+        length(Binaries)
     end, []),
     receive made -> <<"ok">> end;
 tell([<<"relations">>]) ->

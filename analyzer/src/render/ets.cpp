@@ -153,6 +153,10 @@ Result<void> ets_rows_text(Output& output, query::EtsRowListing& listing,
         output.print(" of {}", count_text(*counts.counted));
     }
     output.print("\n");
+    if (counts.deleted.value_or(0) != 0) {
+        output.print("{} more {} deleted, and kept as long as the table is fixed\n",
+                     count_text(*counts.deleted), *counts.deleted == 1 ? "is" : "are");
+    }
     for (const auto& text : missing_rows(counts)) {
         output.print("{}\n", text);
     }
@@ -193,6 +197,7 @@ Result<void> ets_rows_json(Output& output, query::EtsRowListing& listing,
     const auto& counts = listing.counts();
     json.member("captured", counts.captured);
     json.member("counted", counts.counted);
+    json.member("deleted", counts.deleted);
     json.begin_object("missing");
     json.member("locked", counts.locked);
     json.member("changed", counts.changed);

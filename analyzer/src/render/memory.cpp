@@ -195,6 +195,80 @@ void print_binary_sizes(Output& output, const std::vector<query::BinarySizeClass
     table.print(output, "  ");
 }
 
+std::string_view block_kind_text(std::string_view kind) {
+    return kind == "driver_binary" ? "binary of a driver"
+           : kind == "magic"       ? "resource or other magic binary"
+                                   : kind;
+}
+
+void print_block_groups(Output& output, const query::AllocatorBlocks& allocator) {
+    Table table({{"KIND"},
+                 {"ASKED BY", Align::kLeft, true},
+                 {"SIZE", Align::kRight},
+                 {"BLOCKS", Align::kRight},
+                 {"MEMORY", Align::kRight},
+                 {"REFERENCES", Align::kRight},
+                 {"FIRST BYTES", Align::kLeft, true}});
+    for (const auto& group : allocator.groups) {
+        const auto references = !group.least_references ? std::string()
+                                : *group.least_references == *group.most_references
+                                    ? count_text(*group.least_references)
+                                    : fmt::format("{} to {}", count_text(*group.least_references),
+                                                  count_text(*group.most_references));
+        const auto beginning =
+            group.first_bytes.empty()
+                ? std::string()
+                : fmt::format("{} ({})", one_line(group.first_bytes), count_text(group.begin_so));
+        table.add({std::string(block_kind_text(group.kind)), one_line(group.asked_by.value_or("?")),
+                   "from " + bytes_text(group.from_bytes), count_text(group.blocks),
+                   bytes_text(group.bytes), references, beginning});
+    }
+    table.print(output, "  ");
+    if (allocator.groups.size() < allocator.group_count) {
+        output.print("  and {} (--limit 0)\n",
+                     counted(allocator.group_count - allocator.groups.size(), "more group"));
+    }
+}
+
+void print_allocator_blocks(Output& output, const query::AllocatorBlocks& allocator,
+                            std::uint64_t processes_left_out) {
+    print_title(output, fmt::format("Blocks in use of {}: {} of {}", allocator.allocator,
+                                    count_text(allocator.blocks), bytes_text(allocator.bytes)));
+    if (allocator.counted_bytes) {
+        output.print("  the allocator counts {} of {}\n", count_text(*allocator.counted_blocks),
+                     bytes_text(*allocator.counted_bytes));
+    }
+    if (allocator.read_carriers < allocator.carriers) {
+        output.print(
+            "  blocks of {} of {} are not known: {} changed while they were read, {} not "
+            "in memory\n",
+            count_text(allocator.carriers - allocator.read_carriers),
+            counted(allocator.carriers, "carrier"), count_text(allocator.changed_carriers),
+            count_text(allocator.unreadable_carriers));
+    }
+    if (!allocator.reached_blocks) {
+        print_block_groups(output, allocator);
+        return;
+    }
+    output.print(
+        "  {} of {} are binaries that terms of processes, tables, messages and literals refer to\n"
+        "  {} of {} no term refers to: they are held by drivers, NIFs or the VM (queues of ports "
+        "and connections, timers), or lost\n",
+        count_text(*allocator.reached_blocks), bytes_text(*allocator.reached_bytes),
+        count_text(allocator.blocks - *allocator.reached_blocks),
+        bytes_text(allocator.bytes - *allocator.reached_bytes));
+    if (allocator.moving) {
+        output.write(
+            "  The node ran meanwhile: among the latter are binaries that were freed before the "
+            "processes were read (--mode snapshot or freeze has none of these).\n");
+    }
+    if (processes_left_out != 0) {
+        output.print("  What {} alone refer to, whose memory is not in the dump, is among them.\n",
+                     counted(processes_left_out, "process", "processes"));
+    }
+    print_block_groups(output, allocator);
+}
+
 }  // namespace
 
 std::string resident_title(const std::string& name) {
@@ -228,7 +302,47 @@ void memory_text(Output& output, const query::Memory& answer) {
     if (answer.binary_sizes && !answer.binary_sizes->empty()) {
         print_binary_sizes(output, *answer.binary_sizes);
     }
+    if (answer.blocks) {
+        for (const auto& allocator : answer.blocks->allocators) {
+            print_allocator_blocks(output, allocator, answer.blocks->processes_left_out);
+        }
+    }
 }
+
+namespace {
+
+void write_allocator_blocks(JsonWriter& json, const query::AllocatorBlocks& allocator) {
+    json.member("allocator", allocator.allocator);
+    json.member("carriers", allocator.carriers);
+    json.member("read_carriers", allocator.read_carriers);
+    json.member("changed_carriers", allocator.changed_carriers);
+    json.member("unreadable_carriers", allocator.unreadable_carriers);
+    json.member("of_one_moment", !allocator.moving);
+    json.member("blocks", allocator.blocks);
+    json.member("bytes", allocator.bytes);
+    json.member("counted_blocks", allocator.counted_blocks);
+    json.member("counted_bytes", allocator.counted_bytes);
+    json.member("referred_to_blocks", allocator.reached_blocks);
+    json.member("referred_to_bytes", allocator.reached_bytes);
+    json.member("groups_total", allocator.group_count);
+    write_objects(json, "groups", allocator.groups, [&json](const auto& group) {
+        json.member("kind", group.kind);
+        json.member("asked_by", group.asked_by);
+        json.member("from_bytes", group.from_bytes);
+        json.member("blocks", group.blocks);
+        json.member("bytes", group.bytes);
+        json.member("least_references", group.least_references);
+        json.member("most_references", group.most_references);
+        if (!group.first_bytes.empty()) {
+            json.member("first_bytes", one_line(group.first_bytes));
+            json.member("begin_so", group.begin_so);
+        }
+        json.member("example", fmt::format("{:#x}", group.example));
+        json.member("example_owner", group.example_owner);
+    });
+}
+
+}  // namespace
 
 void memory_json(Output& output, const query::Memory& answer) {
     JsonWriter json(output, "beamdump.memory/1");
@@ -294,6 +408,11 @@ void memory_json(Output& output, const query::Memory& answer) {
             json.member("binaries", one.binaries);
             json.member("bytes", one.bytes);
         });
+    }
+    if (answer.blocks) {
+        json.member("processes_left_out", answer.blocks->processes_left_out);
+        write_objects(json, "blocks", answer.blocks->allocators,
+                      [&json](const auto& allocator) { write_allocator_blocks(json, allocator); });
     }
     json.finish();
 }

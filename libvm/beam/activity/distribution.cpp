@@ -15,13 +15,11 @@ namespace beamdump::beam {
 namespace {
 
 constexpr int kEntryTries = 4;
-constexpr std::uint64_t kMostSuspended = 1U << 20U;
-constexpr int kMostSuspendedPids = 100;  // more are only counted
 
 }  // namespace
 
 DistributionReader::DistributionReader(Vm& vm, PidWords pids, AtomWords atoms, LayoutNames& names)
-    : vm_(&vm), pids_(pids), atoms_(atoms) {
+    : vm_(&vm), pids_(pids), atoms_(atoms), lists_(vm, pids, names) {
     name_ = names.field(runtime::DistEntry::sysname);
     creation_ = names.field(runtime::DistEntry::creation);
     controller_ = names.field(runtime::DistEntry::cid);
@@ -35,10 +33,6 @@ DistributionReader::DistributionReader(Vm& vm, PidWords pids, AtomWords atoms, L
     out_ = names.field(runtime::DistEntry::out);
     suspended_ = names.field(runtime::DistEntry::suspended);
     bytes_ = names.bytes(runtime::DistEntry::kName);
-    pid_ = names.field(runtime::ErtsProcList::pid);
-    next_ = names.field(runtime::ErtsProcList::next);
-    prev_ = names.field(runtime::ErtsProcList::prev);
-    member_bytes_ = names.bytes(runtime::ErtsProcList::kName);
     nil_ = names.constant(runtime::constant::nil);
     port_tag_ = names.constant(runtime::constant::port_tag);
     is_busy_ = names.constant(runtime::constant::dist_queue_busy);
@@ -55,15 +49,12 @@ Result<DistributionReader> DistributionReader::open(Vm& vm) {
     }
     ASSIGN_OR_RETURN(const auto pids, PidWords::of(vm));
     ASSIGN_OR_RETURN(const auto atoms, AtomWords::resolve(vm.layout()));
-    ASSIGN_OR_RETURN(const auto ports, IdTable::ports(vm));
-    ASSIGN_OR_RETURN(const auto scheme, vm.layout().constant(runtime::constant::term_scheme));
+    ASSIGN_OR_RETURN(const auto scheme, port_scheme(vm));
     ASSIGN_OR_RETURN(const auto own, read_node_name(vm));
     LayoutNames names(vm.layout());
     DistributionReader reader(vm, pids, atoms, names);
     RETURN_IF_ERROR(names.outcome());
-    ASSIGN_OR_RETURN(reader.scheme_, scheme_of(static_cast<format::TermScheme>(scheme)));
-    // In OTP 25 a word's lower half has no slot (erl_ptab.h).
-    reader.scheme_.port_slots = reader.scheme_.id == format::TermScheme::kOtp25 ? 0 : ports.slots();
+    reader.scheme_ = scheme;
     reader.own_name_ = own.atom;
     return reader;
 }
@@ -107,22 +98,7 @@ Result<DistributionReader::Left> DistributionReader::read(
 Result<records::DistributionEntry> DistributionReader::entry(Address address, Left& left) {
     records::DistributionEntry entry;
     ASSIGN_OR_RETURN(const auto before, OwnedStruct::read(vm_->bulk(), address, bytes_));
-    Result<void> list;
-    for (int tries = 0; tries < kEntryTries && (tries == 0 || !list); ++tries) {
-        ASSIGN_OR_RETURN(const auto first, vm_->bulk().word(address + suspended_.offset));
-        list = suspended(first, entry);
-        ASSIGN_OR_RETURN(const auto now, vm_->bulk().word(address + suspended_.offset));
-        if (list && now != first) {
-            list = fail(ErrorCode::kImplausible,
-                        fmt::format("process list of the node entry at {:#x}: expected the first "
-                                    "member {:#x} in two reads, found {:#x}",
-                                    address, first, now));
-        }
-    }
-    if (!list) {
-        entry.clear_suspended();
-        entry.clear_suspended_owner_id();
-    }
+    const auto list = lists_.read(address + suspended_.offset);
     if (!list && list.error().code == ErrorCode::kTargetDied) {
         return std::unexpected(list.error());
     }
@@ -141,7 +117,10 @@ Result<records::DistributionEntry> DistributionReader::entry(Address address, Le
                                 address, idle_, exiting_, before.view().get(name_),
                                 before.view().u32(state_), view.get(name_), state));
     }
-    if (!list) {
+    if (list) {
+        entry.set_suspended(list->count);
+        entry.mutable_suspended_owner_id()->Add(list->owner_ids.begin(), list->owner_ids.end());
+    } else {
         ++left.suspended;
         left.why = left.why.empty() ? list.error().message : left.why;
     }
@@ -180,40 +159,6 @@ Result<void> DistributionReader::controller(std::uint64_t word,
             fmt::format("a connection's controller: expected a pid or a port, found {:#x}", word));
     }
     entry.set_controller_port_number(port_number(scheme_, word));
-    return {};
-}
-
-/// The circular list of processes that wait until the queue is shorter (erl_process.h).
-Result<void> DistributionReader::suspended(Address first, records::DistributionEntry& entry) const {
-    entry.clear_suspended();
-    entry.clear_suspended_owner_id();
-    std::uint64_t count = 0;
-    Address before = 0, last = 0;
-    for (auto at = first; at != 0; ++count) {
-        ASSIGN_OR_RETURN(const auto read, OwnedStruct::read(vm_->bulk(), at, member_bytes_));
-        const auto view = read.view();
-        const auto pid = pids_.owner_id(view.get(pid_));
-        last = before == 0 ? view.get(prev_) : last;
-        if (!pid || (before != 0 && view.get(prev_) != before) || count >= kMostSuspended) {
-            return fail(ErrorCode::kImplausible,
-                        fmt::format("process list at {:#x}: expected member {} of at most {} with "
-                                    "a pid, after {:#x}, found {:#x} after {:#x}",
-                                    at, count + 1, kMostSuspended, before, view.get(pid_),
-                                    view.get(prev_)));
-        }
-        if (entry.suspended_owner_id_size() < kMostSuspendedPids) {
-            entry.add_suspended_owner_id(*pid);
-        }
-        before = at;
-        at = view.get(next_) == first ? 0 : view.get(next_);
-    }
-    if (before != last) {
-        return fail(ErrorCode::kImplausible,
-                    fmt::format("process list at {:#x}: expected {:#x} as the last of {} members, "
-                                "found {:#x}",
-                                first, last, count, before));
-    }
-    entry.set_suspended(count);
     return {};
 }
 

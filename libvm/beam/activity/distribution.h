@@ -1,6 +1,7 @@
 #pragma once
 
 #include <libdump/term/term_scheme.h>
+#include <libvm/beam/activity/process_list.h>
 #include <libvm/beam/layout/structs.h>
 #include <libvm/beam/tables/atoms.h>
 #include <libvm/beam/tables/id_table.h>
@@ -34,16 +35,15 @@ class DistributionReader {
     DistributionReader(Vm& vm, PidWords pids, AtomWords atoms, LayoutNames& names);
     Result<records::DistributionEntry> entry(Address address, Left& left);
     Result<void> controller(std::uint64_t word, records::DistributionEntry& entry) const;
-    [[nodiscard]] Result<void> suspended(Address first, records::DistributionEntry& entry) const;
 
     Vm* vm_;
     PidWords pids_;
     AtomWords atoms_;
+    ProcessListReader lists_;
     TagScheme scheme_;
     Field name_, creation_, controller_, connection_, state_, flags_, queue_flags_, queued_, in_,
         out_, suspended_;
-    Field pid_, next_, prev_;
-    std::uint32_t bytes_ = 0, member_bytes_ = 0, own_name_ = 0;
+    std::uint32_t bytes_ = 0, own_name_ = 0;
     std::uint64_t nil_ = 0, port_tag_ = 0, is_busy_ = 0, is_published_ = 0;
     std::uint64_t idle_ = 0, pending_ = 0, connected_ = 0, exiting_ = 0;
 };

@@ -20,7 +20,12 @@ constexpr std::string_view kInetSuffix = "_inet";  // of tcp_inet, udp_inet, sct
 }  // namespace
 
 PortReader::PortReader(Vm& vm, IdTable table, PidWords pids, AtomWords atoms, LayoutNames& names)
-    : vm_(&vm), table_(table), pids_(pids), atoms_(atoms), registered_(names) {
+    : vm_(&vm),
+      table_(table),
+      pids_(pids),
+      atoms_(atoms),
+      lists_(vm, pids, names),
+      registered_(names) {
     id_ = names.field(runtime::Port::common_id);
     state_ = names.field(runtime::Port::state);
     name_ = names.field(runtime::Port::name);
@@ -31,6 +36,7 @@ PortReader::PortReader(Vm& vm, IdTable table, PidWords pids, AtomWords atoms, La
     out_ = names.field(runtime::Port::bytes_out);
     queued_ = names.field(runtime::Port::ioq_size);
     os_pid_ = names.field(runtime::Port::os_pid);
+    suspended_ = names.field(runtime::Port::suspended);
     task_flags_ = names.field(runtime::Port::sched_flags);
     driver_name_ = names.field(runtime::ErtsDriver::name);
     port_tag_ = names.constant(runtime::constant::port_tag);
@@ -47,13 +53,11 @@ Result<PortReader> PortReader::open(Vm& vm) {
     ASSIGN_OR_RETURN(const auto table, IdTable::ports(vm));
     ASSIGN_OR_RETURN(const auto pids, PidWords::of(vm));
     ASSIGN_OR_RETURN(const auto atoms, AtomWords::resolve(vm.layout()));
-    ASSIGN_OR_RETURN(const auto scheme, vm.layout().constant(runtime::constant::term_scheme));
+    ASSIGN_OR_RETURN(const auto scheme, port_scheme(vm));
     LayoutNames names(vm.layout());
     PortReader reader(vm, table, pids, atoms, names);
     RETURN_IF_ERROR(names.outcome());
-    ASSIGN_OR_RETURN(reader.scheme_, scheme_of(static_cast<format::TermScheme>(scheme)));
-    // In OTP 25 a word's lower half has no slot (erl_ptab.h).
-    reader.scheme_.port_slots = reader.scheme_.id == format::TermScheme::kOtp25 ? 0 : table.slots();
+    reader.scheme_ = scheme;
     return reader;
 }
 
@@ -69,9 +73,9 @@ Result<PortReader::Left> PortReader::read(
     for (std::uint32_t first = 0; first < table_.slots(); first += kSlotsAtOnce) {
         ASSIGN_OR_RETURN(const auto used, table_.used(first, kSlotsAtOnce));
         for (const auto& slot : used) {
-            Result<records::Port> read = port(slot.address);
+            Result<records::Port> read = port(slot.address, left);
             for (int tries = 1; !read && tries < kTries; ++tries) {
-                read = port(slot.address);
+                read = port(slot.address, left);
             }
             if (read) {
                 *ports.add_port() = std::move(*read);
@@ -89,11 +93,17 @@ Result<PortReader::Left> PortReader::read(
     return left;
 }
 
-Result<records::Port> PortReader::port(Address address) {
+Result<records::Port> PortReader::port(Address address, Left& left) {
     ASSIGN_OR_RETURN(const auto before, OwnedStruct::read(vm_->bulk(), address, bytes_));
     ASSIGN_OR_RETURN(auto name, text(before.view().get(name_)));
     ASSIGN_OR_RETURN(auto driver, driver_name(before.view().get(driver_)));
     ASSIGN_OR_RETURN(const auto registered, registered_name(before.view().get(registered_as_)));
+    // Most ports have no such list.
+    auto list = before.view().get(suspended_) == 0 ? Result<ProcessListReader::Listed>()
+                                                   : lists_.read(address + suspended_.offset);
+    if (!list && list.error().code == ErrorCode::kTargetDied) {
+        return std::unexpected(list.error());
+    }
     ASSIGN_OR_RETURN(const auto read, OwnedStruct::read(vm_->bulk(), address, bytes_));
     const auto view = read.view();
     const auto id = view.get(id_);
@@ -131,6 +141,13 @@ Result<records::Port> PortReader::port(Address address) {
         if (const auto socket = file_descriptor(view.get(*driver_data_), address, id)) {
             port.set_file_descriptor(*socket);
         }
+    }
+    if (list) {
+        port.set_suspended(list->count);
+        port.mutable_suspended_owner_id()->Add(list->owner_ids.begin(), list->owner_ids.end());
+    } else {
+        ++left.suspended;
+        left.why = left.why.empty() ? list.error().message : left.why;
     }
     port.set_busy((view.get(task_flags_) & is_busy_) != 0);
     port.set_distribution((state & is_distribution_) != 0);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <libdump/term/term_scheme.h>
+#include <libvm/beam/activity/process_list.h>
 #include <libvm/beam/layout/structs.h>
 #include <libvm/beam/tables/atoms.h>
 #include <libvm/beam/tables/id_table.h>
@@ -16,18 +17,21 @@ class PortReader {
   public:
     static Result<PortReader> open(Vm& vm);
 
-    /// Ports in the table that were left out.
+    /// What was left out.
     struct Left {
-        std::uint64_t unreadable = 0;  ///< or that changed each time that they were read
+        std::uint64_t unreadable = 0;  ///< ports, or that changed each time that they were read
+        std::uint64_t suspended = 0;   ///< ports whose list of suspended processes was
+        std::string why;               ///< the first list was so
     };
     /// Hands over all ports that are open, in pages of at most `most`. One that closes meanwhile is
     /// passed over. Each is read between two equal reads of its id, name and driver; its counters
-    /// are those of one moment. Memory: one page.
+    /// are those of one moment; its list of suspended processes is as ProcessListReader reads it.
+    /// Memory: one page.
     Result<Left> read(std::size_t most, const std::function<Result<void>(records::Ports&)>& page);
 
   private:
     PortReader(Vm& vm, IdTable table, PidWords pids, AtomWords atoms, LayoutNames& names);
-    Result<records::Port> port(Address address);
+    Result<records::Port> port(Address address, Left& left);
     Result<std::string> text(Address address);
     Result<std::string> driver_name(Address driver);
     Result<std::optional<std::uint32_t>> registered_name(Address entry);
@@ -38,9 +42,10 @@ class PortReader {
     PidWords pids_;
     AtomWords atoms_;
     TagScheme scheme_;
+    ProcessListReader lists_;
     RegisteredFields registered_;
     Field id_, state_, name_, driver_, connected_, registered_as_, in_, out_, queued_, os_pid_,
-        task_flags_, driver_name_;
+        task_flags_, driver_name_, suspended_;
     std::optional<Field> driver_data_;
     std::uint64_t port_tag_ = 0, is_connected_ = 0, is_distribution_ = 0, is_closing_ = 0,
                   is_busy_ = 0;

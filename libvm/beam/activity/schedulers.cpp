@@ -79,14 +79,11 @@ SchedulerReader::SchedulerReader(Vm& vm, PidWords pids, LayoutNames& names)
 
 Result<SchedulerReader> SchedulerReader::open(Vm& vm) {
     ASSIGN_OR_RETURN(const auto pids, PidWords::of(vm));
-    ASSIGN_OR_RETURN(const auto ports, IdTable::ports(vm));
-    ASSIGN_OR_RETURN(const auto scheme, vm.layout().constant(runtime::constant::term_scheme));
+    ASSIGN_OR_RETURN(const auto scheme, port_scheme(vm));
     LayoutNames names(vm.layout());
     SchedulerReader reader(vm, pids, names);
     RETURN_IF_ERROR(names.outcome());
-    ASSIGN_OR_RETURN(reader.scheme_, scheme_of(static_cast<format::TermScheme>(scheme)));
-    // In OTP 25 a word's lower half has no slot (erl_ptab.h).
-    reader.scheme_.port_slots = reader.scheme_.id == format::TermScheme::kOtp25 ? 0 : ports.slots();
+    reader.scheme_ = scheme;
     for (const auto& kind : reader.kinds()) {
         if (kind.count > kMaxSchedulers) {
             return fail(ErrorCode::kImplausible,

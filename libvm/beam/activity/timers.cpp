@@ -74,8 +74,7 @@ TimerDecoder::TimerDecoder(Vm& vm, PidWords pids, AtomWords atoms, LayoutNames& 
 Result<TimerDecoder> TimerDecoder::open(Vm& vm, bool moving) {
     ASSIGN_OR_RETURN(const auto pids, PidWords::of(vm));
     ASSIGN_OR_RETURN(const auto atoms, AtomWords::resolve(vm.layout()));
-    ASSIGN_OR_RETURN(const auto ports, IdTable::ports(vm));
-    ASSIGN_OR_RETURN(const auto scheme, vm.layout().constant(runtime::constant::term_scheme));
+    ASSIGN_OR_RETURN(const auto scheme, port_scheme(vm));
     LayoutNames names(vm.layout());
     TimerDecoder reader(vm, pids, atoms, names);
     RETURN_IF_ERROR(names.outcome());
@@ -85,9 +84,7 @@ Result<TimerDecoder> TimerDecoder::open(Vm& vm, bool moving) {
                     fmt::format("expected timers of at most {} bytes, found {}", kMaxTimerBytes,
                                 reader.message_timer_bytes_));
     }
-    ASSIGN_OR_RETURN(reader.scheme_, scheme_of(static_cast<format::TermScheme>(scheme)));
-    // In OTP 25 a word's lower half has no slot (erl_ptab.h).
-    reader.scheme_.port_slots = reader.scheme_.id == format::TermScheme::kOtp25 ? 0 : ports.slots();
+    reader.scheme_ = scheme;
     reader.moving_ = moving;
     return reader;
 }

@@ -30,6 +30,7 @@ struct BlockHeader {
 
     [[nodiscard]] bool is_free() const { return (word & kThisFree) != 0; }
     [[nodiscard]] bool previous_is_free() const { return (word & kPreviousFree) != 0; }
+    [[nodiscard]] bool is_tagged() const { return (word & kTagged) != 0; }
     [[nodiscard]] bool is_last() const { return (word & kLast) != 0; }
     /// In units of 1 << kOffsetUnitShift bytes.
     [[nodiscard]] std::uint64_t carrier_distance() const {
@@ -78,37 +79,55 @@ void FreeBlocks::add(const FreeBlocks& other) {
 
 FreeBlockReader::FreeBlockReader(Vm& vm) : vm_(vm), window_(kWindowBytes) {}
 
+/// Copies what is behind the address, unless it is there; false: less than `least` bytes are in
+/// memory.
+Result<bool> FreeBlockReader::copy(Address address, std::size_t least) {
+    if (address >= copied_.begin && address + least <= copied_.end) {
+        return true;
+    }
+    const auto behind =
+        std::ranges::upper_bound(present_, address, {}, &memory::AddressRange::begin);
+    const auto part = behind == present_.begin() ? present_.end() : std::prev(behind);
+    if (part == present_.end() || address + least > part->end) {
+        return false;
+    }
+    const bool is_near = address >= copied_.begin && address <= copied_.end + copied_.bytes();
+    window_bytes_ = is_near ? std::min(2 * window_bytes_, kWindowBytes) : kBytesOfAFarHeader;
+    const auto wanted = std::min<std::uint64_t>(part->end - address, window_bytes_);
+    ASSIGN_OR_RETURN(const auto got,
+                     vm_.bulk().read_some(address, std::span(window_).first(wanted)));
+    copied_ = {address, address + got};
+    return got >= least;
+}
+
 /// A word of the carrier; those that are asked for ascend.
 Result<std::uint64_t> FreeBlockReader::word(Address address) {
-    if (address < copied_.begin || address + kWordBytes > copied_.end) {
-        const auto behind =
-            std::ranges::upper_bound(present_, address, {}, &memory::AddressRange::begin);
-        const auto part = behind == present_.begin() ? present_.end() : std::prev(behind);
-        if (part == present_.end() || address + kWordBytes > part->end) {
-            return fail(ErrorCode::kUnmapped,
-                        fmt::format("the carrier's page at {:#x} is not in memory", address));
-        }
-        const bool is_near = address >= copied_.end && address - copied_.end <= copied_.bytes();
-        window_bytes_ = is_near ? std::min(2 * window_bytes_, kWindowBytes) : kBytesOfAFarHeader;
-        const auto wanted = std::min<std::uint64_t>(part->end - address, window_bytes_);
-        auto& memory = vm_.bulk();
-        ASSIGN_OR_RETURN(const auto got,
-                         memory.read_some(address, std::span(window_).first(wanted)));
-        copied_ = {address, address + got};
-        if (got < kWordBytes) {
-            return fail(ErrorCode::kUnmapped, fmt::format("{:#x} is not mapped", address));
-        }
+    ASSIGN_OR_RETURN(const bool copied, copy(address, kWordBytes));
+    if (!copied) {
+        return fail(ErrorCode::kUnmapped,
+                    fmt::format("the carrier's page at {:#x} is not in memory", address));
     }
     std::uint64_t word = 0;
     std::memcpy(&word, window_.data() + (address - copied_.begin), sizeof(word));
     return word;
 }
 
+Result<std::size_t> FreeBlockReader::bytes(Address address, std::span<std::byte> into) {
+    ASSIGN_OR_RETURN(const bool copied, copy(address, into.size()));
+    if (!copied && !copied_.contains(address)) {
+        return 0U;
+    }
+    const auto got = std::min<std::uint64_t>(into.size(), copied_.end - address);
+    std::memcpy(into.data(), window_.data() + (address - copied_.begin), got);
+    return got;
+}
+
 /// One walk over a carrier's blocks.
 class FreeBlockReader::Walk {
   public:
-    Walk(FreeBlockReader& reader, const CarrierPlace& carrier)
-        : reader_(reader), carrier_(carrier) {}
+    /// `visit`: may be empty.
+    Walk(FreeBlockReader& reader, const CarrierPlace& carrier, const UsedVisitor& visit)
+        : reader_(reader), carrier_(carrier), visit_(visit) {}
 
     Result<FreeBlocks> run() {
         auto block = carrier_.range.begin + carrier_.header_bytes;
@@ -167,11 +186,12 @@ class FreeBlockReader::Walk {
         }
         used_ += 1;
         used_bytes_ += size;
-        return {};
+        return visit_ ? visit_({block + kHeaderBytes, size, header.is_tagged()}) : Result<void>();
     }
 
     FreeBlockReader& reader_;
     const CarrierPlace& carrier_;
+    const UsedVisitor& visit_;
     FreeBlocks found_;
     std::uint64_t used_ = 0;
     std::uint64_t used_bytes_ = 0;
@@ -179,11 +199,16 @@ class FreeBlockReader::Walk {
 };
 
 Result<FreeBlocks> FreeBlockReader::read(CarrierPlace& carrier) {
+    return read(carrier, UsedVisitor());
+}
+
+Result<FreeBlocks> FreeBlockReader::read(CarrierPlace& carrier, const UsedVisitor& visit) {
     copied_ = {};
     window_bytes_ = 0;
     ASSIGN_OR_RETURN(present_, vm_.target().pages().present(carrier.range));
     ASSIGN_OR_RETURN(const auto before, read_again(vm_, carrier));
-    ASSIGN_OR_RETURN(auto found, Walk(*this, before).run());
+    ASSIGN_OR_RETURN(
+        auto found, before.single_block ? single(before, visit) : Walk(*this, before, visit).run());
     ASSIGN_OR_RETURN(const auto after, read_again(vm_, carrier));
     if (after.blocks != before.blocks || after.block_bytes != before.block_bytes) {
         return fail(ErrorCode::kImplausible,
@@ -192,6 +217,24 @@ Result<FreeBlocks> FreeBlockReader::read(CarrierPlace& carrier) {
     }
     carrier = after;
     return found;
+}
+
+/// The one block of a carrier.
+Result<FreeBlocks> FreeBlockReader::single(const CarrierPlace& carrier, const UsedVisitor& visit) {
+    LayoutNames names(vm_.layout());
+    const CarrierFields fields(names);
+    RETURN_IF_ERROR(names.outcome());
+    const auto block = carrier.range.begin + fields.pool.offset;
+    ASSIGN_OR_RETURN(const auto header, word(block));
+    if (BlockHeader{header}.single_bytes() != carrier.block_bytes ||
+        carrier.block_bytes > carrier.range.end - block) {
+        return contradiction(block, "the size of the carrier's one block", header);
+    }
+    if (visit) {
+        RETURN_IF_ERROR(
+            visit({block + kHeaderBytes, carrier.block_bytes, BlockHeader{header}.is_tagged()}));
+    }
+    return FreeBlocks();
 }
 
 Result<HeapBlocks> HeapBlocks::find(Vm& vm) {

@@ -4,7 +4,9 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <span>
 #include <vector>
 
 namespace beamdump::beam {
@@ -27,12 +29,22 @@ struct FreeBlocks {
     void add(const FreeBlocks& other);
 };
 
+/// A block that was given away.
+struct UsedBlock {
+    Address address = 0;      ///< behind the header
+    std::uint64_t bytes = 0;  ///< header included, which is before the address
+    bool tagged = false;      ///< its last words say who asked for it (Allctr_t.atags)
+};
+
 /// Walks the blocks of a carrier from header to header, in pages that are in memory.
 class FreeBlockReader {
   public:
     explicit FreeBlockReader(Vm& vm);
 
     static constexpr std::size_t kBytesOfAFarHeader = 1U << 10U;
+
+    /// Is called with the blocks in use, ascending, and may use bytes() of them.
+    using UsedVisitor = std::function<Result<void>(const UsedBlock& block)>;
 
     /// The free blocks of a carrier of several blocks. They count only if the walk met the number
     /// and the bytes of used blocks that the carrier counts, before and after it: kImplausible
@@ -41,9 +53,18 @@ class FreeBlockReader {
     /// Reads: kBytesOfAFarHeader for a header that is far from the one before it, up to 64 KiB
     /// where they are close together; the carrier once at most.
     Result<FreeBlocks> read(CarrierPlace& carrier);
+    /// The same of any carrier, with its blocks in use as far as they were met: they count only if
+    /// there is no error. The visitor's errors end the walk.
+    Result<FreeBlocks> read(CarrierPlace& carrier, const UsedVisitor& visit);
+
+    /// For the visitor: copies bytes of the carrier; how many of them are in memory. Asked for in
+    /// ascending order.
+    Result<std::size_t> bytes(Address address, std::span<std::byte> into);
 
   private:
     class Walk;
+    Result<FreeBlocks> single(const CarrierPlace& carrier, const UsedVisitor& visit);
+    Result<bool> copy(Address address, std::size_t least);
     Result<std::uint64_t> word(Address address);
 
     Vm& vm_;

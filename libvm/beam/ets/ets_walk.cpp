@@ -158,6 +158,7 @@ Result<EtsGroupReader::Outcome> EtsWalk::take(const EtsGroup& group, const Field
     }
     std::vector<EtsRow> rows;
     rows.reserve(group.rows.size());
+    std::uint64_t deleted = 0;
     for (std::size_t index = 0; index < group.rows.size(); ++index) {
         const auto bytes = reader_.row(index);
         if (&row == &fields_.hash_row) {
@@ -166,6 +167,7 @@ Result<EtsGroupReader::Outcome> EtsWalk::take(const EtsGroup& group, const Field
                 return Outcome::kChanged;
             }
             if ((mark & fields_.pseudo_deleted) != 0) {
+                ++deleted;
                 continue;
             }
         }
@@ -195,6 +197,7 @@ Result<EtsGroupReader::Outcome> EtsWalk::take(const EtsGroup& group, const Field
     }
     visited = rows.size();
     counts_.rows += rows.size();
+    counts_.deleted += deleted;
     return Outcome::kRead;
 }
 

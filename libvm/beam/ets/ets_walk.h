@@ -52,6 +52,7 @@ class EtsWalk {
         std::uint64_t locked = 0;   ///< left out: a writer held their lock
         std::uint64_t changed = 0;  ///< left out: they kept changing
         std::uint64_t broken = 0;   ///< left out: unreadable, or what leads to them is implausible
+        std::uint64_t deleted = 0;  ///< met, and kept in a hash table as long as it is fixed
         bool resized = false;       ///< the table was laid out anew meanwhile: rows are missing
         bool stopped = false;       ///< GoOn said so
     };

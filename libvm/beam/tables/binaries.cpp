@@ -71,8 +71,19 @@ Result<std::vector<BinaryView>> BinaryReader::read(std::span<const Address> addr
         contents.push_back({result[magic[index]].address + fields_.magic_numbers.offset,
                             std::as_writable_bytes(std::span(numbers[index])), false});
     }
-    RETURN_IF_ERROR(vm_->bulk().read_batch(contents));
     const auto first_magic = contents.size() - magic.size();
+    std::vector<Address> types(resource_types_.empty() ? 0 : magic.size());
+    for (std::size_t index = 0; index < types.size(); ++index) {
+        contents.push_back({result[magic[index]].address + fields_.magic_data.offset,
+                            std::as_writable_bytes(std::span(&types[index], 1)), false});
+    }
+    RETURN_IF_ERROR(vm_->bulk().read_batch(contents));
+    for (std::size_t index = 0; index < types.size(); ++index) {
+        if (contents[first_magic + magic.size() + index].done &&
+            resource_types_.contains(types[index])) {
+            result[magic[index]].facts.set_resource_type_address(types[index]);
+        }
+    }
     for (std::size_t index = 0; index < magic.size(); ++index) {
         if (contents[first_magic + index].done) {
             result[magic[index]].facts.mutable_magic_reference()->Add(numbers[index].begin(),

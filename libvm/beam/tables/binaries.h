@@ -7,6 +7,8 @@
 
 #include <functional>
 #include <optional>
+#include <set>
+#include <utility>
 
 namespace beamdump::beam {
 
@@ -28,6 +30,10 @@ class BinaryReader {
     static Result<BinaryReader> open(Vm& vm, std::optional<std::uint64_t> keep,
                                      std::uint64_t inline_bytes);
 
+    /// From here on magic binaries whose data begin with one of these addresses are resources of
+    /// that type (ErtsResource, global.h; OTP 25 to 29).
+    void know_resource_types(std::set<Address> types) { resource_types_ = std::move(types); }
+
     /// In the order of `addresses`; unreadable structures are skipped and counted.
     Result<std::vector<BinaryView>> read(std::span<const Address> addresses);
 
@@ -40,6 +46,7 @@ class BinaryReader {
     std::optional<std::uint64_t> keep_;
     std::uint64_t inline_bytes_ = 0;
     std::uint64_t unreadable_ = 0;
+    std::set<Address> resource_types_;
 };
 
 /// Finds the reference-counted and magic binaries that literals refer to. There is no common list:

@@ -138,4 +138,13 @@ std::uint64_t PidWords::slot(std::uint64_t word) const {
     return holds_slot() ? (word >> shift) & (slots - 1) : word >> 32U;
 }
 
+Result<TagScheme> port_scheme(Vm& vm) {
+    ASSIGN_OR_RETURN(const auto ports, IdTable::ports(vm));
+    ASSIGN_OR_RETURN(const auto number, vm.layout().constant(runtime::constant::term_scheme));
+    ASSIGN_OR_RETURN(auto scheme, scheme_of(static_cast<format::TermScheme>(number)));
+    // In OTP 25 a word's lower half has no slot (erl_ptab.h).
+    scheme.port_slots = scheme.id == format::TermScheme::kOtp25 ? 0 : ports.slots();
+    return scheme;
+}
+
 }  // namespace beamdump::beam

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <libdump/term/term_scheme.h>
 #include <libvm/beam/vm/vm.h>
 
 #include <optional>
@@ -48,6 +49,9 @@ class IdTable {
     std::uint32_t count_ = 0;
     std::optional<std::uint32_t> made_;
 };
+
+/// How the node's words of ports are made (port_number()).
+Result<TagScheme> port_scheme(Vm& vm);
 
 /// The owner id (number and serial as printed in <0.Number.Serial>) of a local pid's word. If the
 /// word has all of a pid's data (from OTP 27 on), its lowest bits are the slot instead.

@@ -16,6 +16,9 @@ from support.node import start_workload
 from support.release import RELEASE
 
 RESOURCES = 100_000
+MOST_TRIES = 20
+ROWS, DELETED = 1_000, 300
+LEAKED, LEAKED_BYTES = 500, 20_000
 MONITORS = 50_000
 # What is known of permissions; the executable of 29 has no names of what it would be read by.
 HAS_PERMISSIONS = RELEASE in ("25", "27")
@@ -23,6 +26,10 @@ HAS_PERMISSIONS = RELEASE in ("25", "27")
 
 def by_name(items, key="process"):
     return {item[key].get("registered_name"): item for item in items}
+
+
+def unreferred(blocks):
+    return blocks["bytes"] - blocks["referred_to_bytes"]
 
 
 class Emulator(unittest.TestCase):
@@ -188,9 +195,17 @@ class Emulator(unittest.TestCase):
     def test_a_busy_port_is_an_end(self):
         port = self.node.ask("emulator busy_port")
         self.report()
-        asked = self.hang("port_sender")
-        self.assertEqual(asked["chain"][0]["waits"][0]["kind"], "busy_port")
-        self.assertEqual(asked["end"]["name"], port)
+        names = ["port_sender", "second_sender", "third_sender"]
+        for name in names:
+            asked = self.hang(name)
+            self.assertEqual([wait["kind"] for wait in asked["chain"][0]["waits"]], ["busy_port"])
+            self.assertEqual(asked["end"]["name"], port)
+        listed_port, = tools.analyze_json("ports", self.dump, "--filter", f"port={port}")["ports"]
+        pids = {process.get("registered_name"): pid for pid, process in listed(self.dump).items()}
+        self.assertEqual((listed_port["busy"], listed_port["suspended"], listed_port["suspended_processes"]),
+                         (True, len(names), " ".join(pids[name] for name in names)))
+        others = tools.analyze_json("ports", self.dump, "--filter", f"port!={port}")["ports"]
+        self.assertEqual({other["suspended"] for other in others}, {0})
 
     def test_many_monitors_of_one_process(self):
         self.assertEqual(self.node.ask(f"emulator monitors {MONITORS}"), "ok")
@@ -211,6 +226,13 @@ class Emulator(unittest.TestCase):
         self.assertEqual(table["fixers"], 2)
         self.assertEqual(sorted(table["fixed_by"].split()), sorted(pids))
         self.assertEqual(table["fixed_since_us"], (mega * 1_000_000 + seconds) * 1_000_000 + micro)
+        # Rows are inserted, some are deleted: these are kept as long as the table is fixed.
+        self.assertEqual(self.node.ask(f"emulator delete_fixed {ROWS} {DELETED}"), str(ROWS - DELETED))
+        for mode in ("live", "freeze"):
+            tools.capture(self.node, self.dump, "--force", "--mode", mode)
+            rows = tools.analyze_json("ets", self.dump, "emulator_fixed")
+            self.assertEqual((rows["counted"], rows["captured"], rows["deleted"]),
+                             (ROWS - DELETED, ROWS - DELETED, DELETED))
 
     def test_resources_by_type(self):
         self.assertEqual(self.node.ask(f"emulator resources {RESOURCES}"), "ok")
@@ -220,6 +242,51 @@ class Emulator(unittest.TestCase):
         self.assertEqual(types["emulator", "planted"]["living"], RESOURCES)
         self.assertEqual(types["emulator", "unused"]["living"], 0)
         self.assertTrue(types["emulator", "planted"]["loaded"])
+        # All are referred to by one process.
+        planted = tools.analyze_json("binaries", self.dump, "--filter", "resource=emulator:planted",
+                                     "--limit", "1")
+        self.assertEqual(planted["matching"], RESOURCES)
+
+    def blocks(self, *options):
+        """What is told of binary_alloc, and its groups' blocks by kind, who asked for them, and what
+        they begin with."""
+        tools.capture(self.node, self.dump, "--force", "--blocks", "binary,nif", *options)
+        answer = tools.analyze_json("memory", self.dump, "--blocks", "--limit", "0")
+        binaries, = [one for one in answer["blocks"] if one["allocator"] == "binary_alloc"]
+        begin = {}
+        for group in binaries["groups"]:
+            key = (group["kind"], group.get("asked_by"), group.get("first_bytes", "")[:4])
+            begin[key] = begin.get(key, 0) + group.get("begin_so", 0)
+        return binaries, begin
+
+    def all_blocks(self, *options):
+        """The same, of all carriers: one that changes while it is read is left out."""
+        for _ in range(MOST_TRIES):
+            told = self.blocks(*options)
+            if told[0]["read_carriers"] == told[0]["carriers"]:
+                return told
+        return told
+
+    def test_binaries_that_no_term_refers_to(self):
+        self.assertEqual(self.node.ask(f"emulator binaries {LEAKED} {LEAKED_BYTES}"), "ok")
+        before = {mode: self.all_blocks("--mode", mode)[0] for mode in ("freeze", "snapshot", "live")}
+        self.assertEqual(self.node.ask(f"emulator leak {LEAKED} {LEAKED_BYTES}"), "ok")
+        for mode, first in before.items():
+            with self.subTest(mode):
+                binaries, begin = self.all_blocks("--mode", mode)
+                self.assertEqual(binaries["of_one_moment"], mode != "live")
+                if mode != "live":
+                    # All that there is, as the allocator counts it.
+                    for told in (first, binaries):
+                        self.assertEqual((told["blocks"], told["bytes"], told["read_carriers"]),
+                                         (told["counted_blocks"], told["counted_bytes"],
+                                          told["carriers"]))
+                grown = unreferred(binaries) - unreferred(first)
+                planted = LEAKED * LEAKED_BYTES
+                self.assertLess(abs(grown - planted), planted / 100, f"{grown} of {planted}")
+                self.assertEqual(begin["driver_binary", "emulator", "LLLL"], LEAKED)
+                self.assertGreaterEqual(binaries["referred_to_bytes"], planted)
+                self.assertEqual([key for key in begin if key[2] == "RRRR"], [])
 
     def test_relations_are_counted_as_the_node_does(self):
         self.assertEqual(self.node.ask("emulator relations"), "ok")

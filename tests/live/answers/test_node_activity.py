@@ -121,14 +121,17 @@ class Ports(Activity):
         dump = self.capture(node, mode)
         said = self.facts(node, "ports", PORTS)
         listed = {port["port"]: port for port in self.listed(dump, "ports")}
-        names = {process["pid"]: process.get("registered_name") for process in
-                 tools.analyze_json("processes", dump, "--limit", "0")["processes"]}
+        processes = {process["pid"]: process for process in
+                     tools.analyze_json("processes", dump, "--limit", "0")["processes"]}
         # Each question uses a new connection.
         self.assertLessEqual(len(said.keys() ^ listed.keys()), 2)
         compared = 0
         for number in said.keys() & listed.keys():
             port = listed[number]
-            self.assertEqual(port.get("owner"), names[port["connected"]])
+            owner = processes[port["connected"]]
+            self.assertEqual(port.get("owner"), owner.get("registered_name"))
+            self.assertEqual(port["owner_initial_call"],
+                             owner.get("translated_initial_call", owner["initial_call"]))
             for field in PORTS:
                 if not (port["distribution"] and field in MOVING):
                     self.assertEqual(port.get(field), said[number].get(field), f"{field} of {port}")

@@ -144,4 +144,63 @@ inline void add_node_memory(SampleDump& dump, bool resident = true) {
         builder.append(format::RecordKind::kSystemMemory, system));
 }
 
+/// Three binaries of a driver (atom 3) of which a term refers to one, and one in a carrier that
+/// changed while it was read.
+inline void add_blocks(SampleDump& dump, bool moving) {
+    constexpr std::uint32_t kBinaryAllocator = 10;
+    constexpr std::uint64_t kReached = 0x7000;
+    constexpr std::uint64_t kBytes = 20'480;
+    auto& builder = dump.builder();
+    records::Allocators allocators;
+    auto& instance = *allocators.add_instance();
+    instance.set_number(kBinaryAllocator);
+    instance.set_name("binary_alloc");
+    instance.set_index(0);
+    auto& counted = *instance.mutable_multi_block()->add_blocks();
+    counted.set_allocator(kBinaryAllocator);
+    counted.set_count(4);
+    counted.set_bytes(4 * kBytes);
+    builder.trailer().add_allocator_offset(
+        builder.append(format::RecordKind::kAllocator, allocators));
+    records::Binaries binaries;
+    binaries.add_binary()->set_address(kReached);
+    const auto offset = builder.append(format::RecordKind::kBinaries, binaries);
+    records::BinaryIndexPage index;
+    index.add_address(kReached);
+    index.add_record_offset(offset);
+    auto& ref = *builder.trailer().add_binary_pages();
+    ref.set_lowest_address(kReached);
+    ref.set_highest_address(kReached);
+    ref.set_count(1);
+    ref.set_offset(builder.append(format::RecordKind::kBinaryIndexPage, index));
+    for (const std::uint64_t pass : {0U, 1U}) {
+        records::Blocks page;
+        page.set_allocator(kBinaryAllocator);
+        page.set_pass(pass);
+        for (std::uint64_t number = 0; number < (pass == 0 ? 3U : 1U); ++number) {
+            auto& block = *page.add_block();
+            block.set_address(kReached + number * kBytes);
+            block.set_bytes(kBytes);
+            block.set_tag_atom(3);
+            block.set_references(1 + number);
+            block.set_size_bytes(kBytes - 100);
+            block.set_flags(2);
+            block.set_first_bytes("LL\x01");
+        }
+        builder.trailer().add_blocks_offset(builder.append(format::RecordKind::kBlocks, page));
+    }
+    records::SystemMemory system;
+    auto& sums = *system.add_block_sums();
+    sums.set_allocator(kBinaryAllocator);
+    sums.set_carriers(2);
+    sums.set_read_carriers(1);
+    sums.set_changed_carriers(1);
+    sums.add_left_out_pass(1);
+    sums.set_blocks(3);
+    sums.set_bytes(3 * kBytes);
+    sums.set_moving(moving);
+    builder.trailer().set_system_memory_offset(
+        builder.append(format::RecordKind::kSystemMemory, system));
+}
+
 }  // namespace beamdump::test

@@ -83,7 +83,7 @@ TRUNCATED_ANSWERS = ("summary", "processes", "tree", "waits", "hang", "ets", "po
                      "atoms", "memory")
 
 DUMPS = ("sample", "later", "cut", "inferred", "crash", "truncated", "tables", "node_memory",
-         "recording", "watched", "crashed", "emulator")
+         "recording", "watched", "crashed", "emulator", "blocks")
 ANSWERS = [
     (0, ["summary", "sample"]),
     (3, ["summary", "sample", "--findings", "full"]),
@@ -138,6 +138,7 @@ ANSWERS = [
     (0, ["memory", "node_memory"]),
     (0, ["memory", "sample"]),
     (0, ["memory", "sample", "--binaries"]),
+    (0, ["memory", "blocks", "--blocks"]),
     (0, ["memory", "tables"]),
     (0, ["memory", "crash"]),
     (0, ["allocators", "node_memory"]),

@@ -56,6 +56,9 @@ int main(int count, char** arguments) {
     emulator.add(beamdump::test::alpha_process());
     beamdump::test::add_emulator(emulator.builder());
     write(directory / "emulator.beamdump", emulator.finish());
+    beamdump::test::SampleDump blocks;
+    beamdump::test::add_blocks(blocks, true);
+    write(directory / "blocks.beamdump", blocks.finish());
     write(directory / "inferred.beamdump",
           beamdump::test::sample_dump({.name = "otp-25-inferred",
                                        .release = std::nullopt,

@@ -48,6 +48,7 @@ struct RawOptions {
     std::string max_size;
     std::optional<std::uint32_t> top;
     std::string by = "memory";
+    std::vector<std::string> blocks;
     std::string ets;
     std::string redact;
     std::string profile;
@@ -59,6 +60,17 @@ struct RawOptions {
     std::string free_bytes = "1G";
     Options options;
 };
+
+// Memory of NIFs and drivers is in one allocator (erl_alloc.types: NIF_INTERNAL).
+constexpr std::string_view kBinaryBlocks = "binary";
+constexpr const char* kNifBlocks = "nif";
+constexpr const char* kDriverBlocks = "driver_alloc";
+constexpr std::string_view kAllocatorEnd = "_alloc";
+
+/// What --blocks takes: names of allocators (erl_alloc.types, OTP 25 to 29) without their end.
+std::vector<std::string> block_allocators() {
+    return {"binary", "driver", "nif", "eheap", "ets", "fix", "std", "sl", "ll", "temp"};
+}
 
 unsigned default_threads() {
     return std::clamp(std::thread::hardware_concurrency(), 1U, kMaxDefaultThreads);
@@ -163,6 +175,14 @@ void declare(CLI::App& app, RawOptions& raw) {
                    "none with --process, --top or --no-heaps), or none")
         ->check(CLI::IsMember({"full", "sample", "none"}))
         ->type_name("WHAT");
+    app.add_option("--blocks", raw.blocks,
+                   "Also list the blocks in use of these allocators (binary,driver;\nnif is "
+                   "driver): memory --blocks then shows what no\nterm refers to. Reads and writes "
+                   "more; rows of all ETS\ntables unless --ets says otherwise")
+        ->delimiter(',')
+        ->allow_extra_args(false)
+        ->check(CLI::IsMember(block_allocators()), "")
+        ->type_name("NAMES");
     app.add_option("--reason", raw.options.capture.reason,
                    "Why the dump is taken, one line: the summary shows it")
         ->type_name("TEXT");
@@ -408,6 +428,29 @@ Result<void> set_binary_bytes(const RawOptions& raw, Options& options) {
     return {};
 }
 
+/// What is not captured would pass for what refers to no binary.
+Result<void> set_blocks(const RawOptions& raw, Options& options) {
+    auto& capture = options.capture;
+    for (const auto& name : raw.blocks) {
+        capture.blocks.push_back(name == kNifBlocks ? kDriverBlocks
+                                                    : name + std::string(kAllocatorEnd));
+    }
+    if (std::ranges::find(raw.blocks, kBinaryBlocks) == raw.blocks.end()) {
+        return {};
+    }
+    const bool all =
+        capture.processes.empty() && !raw.top && !capture.no_heaps && !capture.no_literals &&
+        capture.ets.value_or(capture::EtsRowsWanted::kFull) == capture::EtsRowsWanted::kFull;
+    if (!all) {
+        return fail(ErrorCode::kUsage,
+                    "--blocks binary tells which binaries nothing refers to, and so needs all that "
+                    "may refer to them: no --process, --top, --no-heaps, --no-literals, nor --ets "
+                    "other than full");
+    }
+    capture.ets = capture::EtsRowsWanted::kFull;
+    return {};
+}
+
 Result<void> set_memory(const RawOptions& raw, Options& options) {
     if (raw.memory.empty()) {
         return {};
@@ -440,6 +483,7 @@ Result<Options> checked(RawOptions raw) {
                               : raw.ets == "none" ? capture::EtsRowsWanted::kNone
                                                   : capture::EtsRowsWanted::kSample;
     }
+    RETURN_IF_ERROR(set_blocks(raw, options));
     if (!raw.layout.empty()) {
         options.capture.layout = raw.layout;
     }

@@ -17,7 +17,7 @@ class MemoryCommand final : public Command {
                 "Show where the node's memory is: by category as erlang:memory/0, and by holder up "
                 "to what the operating system counts",
                 "memory node.beamdump --binaries\n"
-                "memory node.beamdump\n"
+                "memory node.beamdump --blocks\n"
                 "memory node.beamdump --limit 50"};
     }
 
@@ -25,9 +25,11 @@ class MemoryCommand final : public Command {
         add_dump(app, dump_);
         add_count(app, "--limit", options_.limit,
                   "Show at most N of the largest processes (0: all that the dump ranks; "
-                  "default 10), kinds of processes and ETS tables (0: all)");
+                  "default 10), kinds of processes, ETS tables and groups of blocks (0: all)");
         app.add_flag("--binaries", options_.binaries,
                      "Also count reference-counted binaries by size, which reads all of them");
+        app.add_flag("--blocks", options_.blocks,
+                     "Also blocks in use that no term refers to, of a capture with --blocks");
         add_answer(app, answer_);
     }
 

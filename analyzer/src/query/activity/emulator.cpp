@@ -328,7 +328,8 @@ class Reading {
         return {};
     }
 
-    /// Connections whose busy queue suspends processes, and processes that suspend others.
+    /// Connections and ports whose busy queues suspend processes, and processes that suspend
+    /// others.
     Result<void> suspended() {
         for (const auto offset : dump_.trailer().distribution_offset()) {
             ASSIGN_OR_RETURN(const auto page,
@@ -340,6 +341,18 @@ class Reading {
                     auto text = fmt::format("waits for the busy connection to {}", node);
                     reasons_[owner].push_back(
                         {SuspensionKind::kConnection, std::move(node), std::move(text)});
+                }
+            }
+        }
+        for (const auto offset : dump_.trailer().ports_offset()) {
+            ASSIGN_OR_RETURN(const auto page, dump_.reader().message_at<records::Ports>(
+                                                  offset, format::RecordKind::kPorts));
+            for (const auto& port : page.port()) {
+                for (const auto owner : port.suspended_owner_id()) {
+                    auto name = port_text(port.number());
+                    auto text = "waits for the busy " + name;
+                    reasons_[owner].push_back(
+                        {SuspensionKind::kPort, std::move(name), std::move(text)});
                 }
             }
         }

@@ -53,10 +53,16 @@ struct TaskedProcess {
 };
 
 /// A list in which a suspended process stands, which tells why it is suspended.
-enum class SuspensionKind : std::uint8_t { kHoldsPermission, kPermission, kConnection, kProcess };
+enum class SuspensionKind : std::uint8_t {
+    kHoldsPermission,
+    kPermission,
+    kConnection,
+    kPort,
+    kProcess
+};
 struct Suspension {
     SuspensionKind kind = SuspensionKind::kProcess;
-    std::string what;  ///< the permission, the other node, the pid
+    std::string what;  ///< the permission, the other node, the port, the pid
     std::string text;  ///< "waits for the permission code_write"
 };
 

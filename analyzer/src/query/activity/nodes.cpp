@@ -8,9 +8,6 @@
 #include <libdump/model/owner_id.h>
 #include <libdump/term/atom_text.h>
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <array>
 #include <vector>
 
@@ -119,14 +116,6 @@ std::optional<std::string> type_text(const records::DistributionEntry& entry) {
     }
 }
 
-std::string pids_text(const records::DistributionEntry& entry) {
-    std::vector<std::string> pids;
-    for (const auto pid : entry.suspended_owner_id()) {
-        pids.push_back(pid_text(pid));
-    }
-    return fmt::format("{}", fmt::join(pids, " "));
-}
-
 /// Without the quotes that the atom needs in Erlang.
 std::string node_name(Dump& dump, std::uint32_t atom) {
     auto name = dump.atoms().text(atom);
@@ -152,13 +141,13 @@ Row row_of(Dump& dump, const records::DistributionEntry& entry) {
     if (entry.has_controller_owner_id()) {
         row[Node::kController] = pid_text(entry.controller_owner_id());
     } else if (entry.has_controller_port_number()) {
-        row[Node::kController] = fmt::format("#Port<0.{}>", entry.controller_port_number());
+        row[Node::kController] = port_text(entry.controller_port_number());
     }
     if (entry.has_busy()) {
         row[Node::kBusy] = entry.busy();
     }
-    if (entry.suspended_owner_id_size() != 0) {
-        row[Node::kProcesses] = pids_text(entry);
+    if (const auto& pids = entry.suspended_owner_id(); !pids.empty()) {
+        row[Node::kProcesses] = pids_text({pids.data(), static_cast<std::size_t>(pids.size())});
     }
     put(Node::kQueue, entry.has_queued_bytes(), entry.queued_bytes());
     put(Node::kSuspended, entry.has_suspended(), entry.suspended());

@@ -10,8 +10,6 @@
 #include <libdump/model/node_scheme.h>
 #include <libdump/model/owner_id.h>
 
-#include <fmt/format.h>
-
 #include <array>
 
 namespace beamdump::query {
@@ -25,12 +23,15 @@ enum Place : std::uint8_t {
     kConnected,
     kOwner,
     kOwnerDisplayName,
+    kOwnerInitialCall,
     kRegisteredName,
     kInput,
     kOutput,
     kQueue,
     kOsPid,
     kBusy,
+    kWaiting,
+    kWaitingProcesses,
     kDistribution,
     kClosing,
     kOrphaned,
@@ -53,6 +54,9 @@ constexpr std::array<Column, kPlaces> kColumns = {
       .sentence =
           "What tables call that process: its registered name, else its label, else RabbitMQ's "
           "process_name, else its initial call; aliases of an Elixir node as Elixir writes them"},
+     {.name = "owner_initial_call",
+      .derived = true,
+      .sentence = "That process's, by proc_lib where it tells"},
      {.name = "registered_name"},
      {.name = "input",
       .title = "INPUT",
@@ -74,6 +78,12 @@ constexpr std::array<Column, kPlaces> kColumns = {
       .title = "BUSY",
       .kind = ColumnKind::kFlag,
       .sentence = "Processes that send to it are suspended"},
+     {.name = "suspended",
+      .kind = ColumnKind::kCount,
+      .sentence = "Processes that are suspended until it is not busy; absent in crash dumps"},
+     {.name = "suspended_processes",
+      .sentence = "The first 100 of these, in the order in which they came: pids, separated by "
+                  "spaces; absent if there are none"},
      {.name = "distribution",
       .kind = ColumnKind::kFlag,
       .sentence = "It carries a connection to another node"},
@@ -84,7 +94,7 @@ constexpr std::array<Column, kPlaces> kColumns = {
 
 Row row_of(Dump& dump, const records::Port& port) {
     Row row(kPlaces);
-    set_if(row, kPort, port.has_number(), fmt::format("#Port<0.{}>", port.number()));
+    set_if(row, kPort, port.has_number(), port_text(port.number()));
     set_if(row, kName, port.has_name(), port.name());
     set_if(row, kDriver, port.has_driver(), port.driver());
     set_if(row, kConnected, port.has_connected_owner_id(), pid_text(port.connected_owner_id()));
@@ -96,6 +106,10 @@ Row row_of(Dump& dump, const records::Port& port) {
     set_if(row, kQueue, port.has_queued_bytes(), port.queued_bytes());
     set_if(row, kOsPid, port.has_os_pid(), static_cast<std::uint64_t>(port.os_pid()));
     set_if(row, kBusy, port.has_busy(), port.busy());
+    set_if(row, kWaiting, port.has_suspended(), port.suspended());
+    if (const auto& pids = port.suspended_owner_id(); !pids.empty()) {
+        row[kWaitingProcesses] = pids_text({pids.data(), static_cast<std::size_t>(pids.size())});
+    }
     set_if(row, kDistribution, port.has_distribution(), port.distribution());
     set_if(row, kClosing, port.has_closing(), port.closing());
     return row;
@@ -135,7 +149,7 @@ Result<void> visit_rows(Dump& dump, const std::function<void(Row)>& visit) {
 Result<RowList> list_ports(Dump& dump, const RowQuery& query) {
     ASSIGN_OR_RETURN(auto list, RowList::make(kColumns, query));
     RETURN_IF_ERROR(visit_rows(dump, [&](Row row) { list.add(std::move(row)); }));
-    RETURN_IF_ERROR(name_processes(dump, list, kConnected, kOwnerDisplayName));
+    RETURN_IF_ERROR(name_processes(dump, list, kConnected, kOwnerDisplayName, kOwnerInitialCall));
     return list;
 }
 
@@ -145,11 +159,15 @@ Result<void> visit_ports(Dump& dump, const std::function<void(const PortState&)>
             const auto* const set = std::get_if<bool>(&row[place]);
             return set == nullptr ? std::nullopt : std::optional(*set);
         };
-        const auto* const queued = std::get_if<std::uint64_t>(&row[kQueue]);
+        const auto count = [&row](Place place) {
+            const auto* const set = std::get_if<std::uint64_t>(&row[place]);
+            return set == nullptr ? std::nullopt : std::optional(*set);
+        };
         visit({.port = cell_text(row[kPort]),
                .name = cell_text(row[kName]),
                .connected = cell_text(row[kConnected]),
-               .queued_bytes = queued == nullptr ? 0 : *queued,
+               .queued_bytes = count(kQueue).value_or(0),
+               .suspended = count(kWaiting),
                .busy = flag(kBusy).value_or(false),
                .closing = flag(kClosing).value_or(false),
                .distribution = flag(kDistribution).value_or(false),

@@ -169,7 +169,7 @@ class Recorded {
             line.process = pid_text(scheduler.current_owner_id());
         }
         if (scheduler.has_current_port_number()) {
-            line.port = fmt::format("#Port<0.{}>", scheduler.current_port_number());
+            line.port = port_text(scheduler.current_port_number());
         }
         return line;
     }

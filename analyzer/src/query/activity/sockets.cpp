@@ -6,8 +6,6 @@
 #include <libdump/base/return_if_error.h>
 #include <libdump/model/owner_id.h>
 
-#include <fmt/format.h>
-
 #include <array>
 #include <unordered_map>
 
@@ -92,7 +90,7 @@ Result<SocketPorts> ports_with_sockets(Dump& dump) {
         for (const auto& port : page.port()) {
             if (port.has_file_descriptor()) {
                 ports[port.file_descriptor()] = {
-                    fmt::format("#Port<0.{}>", port.number()),
+                    port_text(port.number()),
                     port.has_connected_owner_id() ? pid_text(port.connected_owner_id()) : ""};
             }
         }

@@ -124,7 +124,7 @@ Row row_of(Dump& dump, const records::Timer& timer, std::optional<std::int64_t> 
         row[Timer::kOrphaned] = cell(known.is_missing_name(name));
         row[Timer::kReceiver] = std::move(name);
     } else if (timer.has_port_number()) {
-        row[Timer::kReceiver] = fmt::format("#Port<0.{}>", timer.port_number());
+        row[Timer::kReceiver] = port_text(timer.port_number());
     }
     if (now && timer.has_timeout_position()) {
         // As unsigned numbers: the difference of any two fits.

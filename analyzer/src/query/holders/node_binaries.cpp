@@ -2,6 +2,7 @@
 
 #include "query/memory/binary_records.h"
 #include "query/process/process_binaries.h"
+#include "query/tables/resource_types.h"
 
 #include <libdump/base/return_if_error.h>
 #include <libdump/model/dump_form.h>
@@ -18,7 +19,7 @@ namespace beamdump::query {
 
 namespace {
 
-enum Place : std::size_t { kAddress, kBytes, kReferences, kHolders, kCaptured, kPlaces };
+enum Place : std::size_t { kAddress, kBytes, kReferences, kHolders, kCaptured, kResource, kPlaces };
 
 constexpr std::array<Column, kPlaces> kColumns = {{
     {.name = "address",
@@ -45,6 +46,8 @@ constexpr std::array<Column, kPlaces> kColumns = {{
      .kind = ColumnKind::kBytes,
      .also = "captured",
      .sentence = "Bytes of its content in the dump"},
+    {.name = "resource",
+     .sentence = "Of a NIF resource: its type, as module:name; absent for a crash dump"},
 }};
 
 /// An upper bound of what a row takes while its holders are counted.
@@ -92,6 +95,7 @@ Result<NodeBinaries> list_binaries(Dump& dump, const RowQuery& query, const Inpu
                                    const ReadProgress& progress) {
     ASSIGN_OR_RETURN(auto list, RowList::make(kColumns, query));
     NodeBinaries answer{.list = std::move(list)};
+    ASSIGN_OR_RETURN(const auto types, resource_type_names(dump));
     answer.may_lack_some =
         !form_of(dump).unreferenced_binaries && !dump.trailer().totals().has_binaries();
     Budget budget(limits);
@@ -99,7 +103,11 @@ Result<NodeBinaries> list_binaries(Dump& dump, const RowQuery& query, const Inpu
         visit_binaries(dump, limits, [&](const records::Binary& binary) -> Result<bool> {
             answer.total_bytes += binary.size_bytes();
             const auto before = answer.list.rows_in_memory();
-            answer.list.add(row_of(binary));
+            auto row = row_of(binary);
+            if (const auto type = types.find(binary.resource_type_address()); type != types.end()) {
+                row[kResource] = type->second;
+            }
+            answer.list.add(std::move(row));
             budget.use_memory((answer.list.rows_in_memory() - before) * kRowMemory);
             auto within = budget.check_memory();
             return within ? Result<bool>(!answer.list.is_full())

@@ -252,6 +252,9 @@ Result<Memory> memory(Dump& dump, const std::string& file, const MemoryOptions& 
     if (options.binaries) {
         ASSIGN_OR_RETURN(answer.binary_sizes, binary_sizes(dump, options.limits));
     }
+    if (options.blocks) {
+        ASSIGN_OR_RETURN(answer.blocks, blocks_in_use(dump, options.limit));
+    }
     return answer;
 }
 

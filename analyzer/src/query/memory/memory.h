@@ -1,6 +1,7 @@
 #pragma once
 
 #include "query/memory/allocators.h"
+#include "query/memory/blocks.h"
 #include "query/process/process_line.h"
 #include "query/processes/process_groups.h"
 #include "query/tables/ets_tables.h"
@@ -84,13 +85,15 @@ struct Memory {
     ProcessGroups kinds;                                       ///< processes by initial call
     std::optional<LargestTables> tables;                       ///< nothing: the dump has none
     std::optional<std::vector<BinarySizeClass>> binary_sizes;  ///< where they were asked for
+    std::optional<Blocks> blocks;                              ///< where they were asked for
 };
 
 struct MemoryOptions {
-    /// The most of the largest processes (0: as many as the dump lists), kinds of processes and
-    /// tables.
+    /// The most of the largest processes (0: as many as the dump lists), kinds of processes, tables
+    /// and groups of blocks.
     std::uint64_t limit = 10;
     bool binaries = false;  ///< also binaries by size, which reads the records of all
+    bool blocks = false;    ///< also blocks_in_use()
     InputLimits limits = {};
 };
 

@@ -2,6 +2,7 @@
 
 #include "query/process/process_line.h"
 #include "query/process/process_names.h"
+#include "query/rows/cells.h"
 
 #include <libdump/base/return_if_error.h>
 #include <libdump/format/process_name.h>
@@ -64,7 +65,8 @@ std::optional<bool> KnownProcesses::is_missing_name(const std::string& name) con
 }
 
 Result<void> name_processes(Dump& dump, RowList& list, std::size_t pid_column,
-                            std::size_t name_column) {
+                            std::size_t name_column,
+                            std::optional<std::size_t> initial_call_column) {
     return list.derive([&](std::span<Row* const> rows) -> Result<void> {
         std::set<std::uint64_t> owners;
         for (const Row* row : rows) {
@@ -72,12 +74,16 @@ Result<void> name_processes(Dump& dump, RowList& list, std::size_t pid_column,
                 owners.insert(*owner);
             }
         }
-        ASSIGN_OR_RETURN(const auto names, ProcessNames(dump).of(owners));
+        ASSIGN_OR_RETURN(const auto shown, ProcessNames(dump).shown(owners));
         for (Row* row : rows) {
             const auto owner = parse_pid(cell_text((*row)[pid_column]));
-            const auto name = owner ? names.find(*owner) : names.end();
-            if (name != names.end()) {
-                (*row)[name_column] = name->second;
+            const auto process = owner ? shown.find(*owner) : shown.end();
+            if (process == shown.end()) {
+                continue;
+            }
+            (*row)[name_column] = cell(process->second.name);
+            if (initial_call_column) {
+                (*row)[*initial_call_column] = cell(process->second.initial_call);
             }
         }
         return {};

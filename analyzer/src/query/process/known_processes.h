@@ -39,8 +39,9 @@ class KnownProcesses {
 };
 
 /// Fills a derived column with the names that tables show (shown_name()) of the processes whose
-/// pids are in another column.
+/// pids are in another column, and a further one, if there is one, with their initial calls.
 Result<void> name_processes(Dump& dump, RowList& list, std::size_t pid_column,
-                            std::size_t name_column);
+                            std::size_t name_column,
+                            std::optional<std::size_t> initial_call_column = {});
 
 }  // namespace beamdump::query

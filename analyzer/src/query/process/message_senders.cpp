@@ -7,8 +7,6 @@
 #include <libdump/model/messages.h>
 #include <libdump/model/owner_id.h>
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <map>
@@ -78,7 +76,7 @@ std::optional<std::string> MessageSenders::identifier(std::uint64_t word) {
         case WordKind::kPid:
             return pid_text(pid_serial(scheme_, word) << 32U | pid_number(scheme_, word));
         case WordKind::kPort:
-            return fmt::format("#Port<0.{}>", port_number(scheme_, word));
+            return port_text(port_number(scheme_, word));
         default:
             return std::nullopt;
     }

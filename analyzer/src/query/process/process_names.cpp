@@ -143,8 +143,20 @@ void ProcessNames::add_to(ProcessLine& line, const records::ProcessRow& row) {
 Result<std::unordered_map<std::uint64_t, std::string>> ProcessNames::of(
     const std::set<std::uint64_t>& owner_ids) {
     std::unordered_map<std::uint64_t, std::string> names;
+    ASSIGN_OR_RETURN(auto all, shown(owner_ids));
+    for (auto& [owner, process] : all) {
+        if (process.name) {
+            names.emplace(owner, std::move(*process.name));
+        }
+    }
+    return names;
+}
+
+Result<std::unordered_map<std::uint64_t, ProcessNames::Shown>> ProcessNames::shown(
+    const std::set<std::uint64_t>& owner_ids) {
+    std::unordered_map<std::uint64_t, Shown> found;
     if (owner_ids.empty()) {
-        return names;
+        return found;
     }
     std::vector<std::uint64_t> numbers;
     constexpr std::array kColumns = {records::PROCESS_COLUMN_OWNER_ID};
@@ -157,11 +169,11 @@ Result<std::unordered_map<std::uint64_t, std::string>> ProcessNames::of(
         }));
     RETURN_IF_ERROR(
         each_named(numbers, [&](const records::ProcessRow& row, const ProcessLine& line) {
-            if (auto name = shown_name(line)) {
-                names.emplace(row.owner_id(), std::move(*name));
-            }
+            found.emplace(row.owner_id(), Shown{shown_name(line), line.translated_initial_call
+                                                                      ? line.translated_initial_call
+                                                                      : line.initial_call});
         }));
-    return names;
+    return found;
 }
 
 Result<std::unordered_map<std::uint64_t, std::string>> ProcessNames::labels() {

@@ -31,6 +31,15 @@ class ProcessNames {
     void add_to(std::span<ProcessLine> lines, std::span<const records::ProcessRow> rows);
     void add_to(ProcessLine& line, const records::ProcessRow& row);
 
+    /// What tables show of a process beside its pid.
+    struct Shown {
+        std::optional<std::string> name{};  ///< shown_name()
+        /// What proc_lib says was called first, else what was.
+        std::optional<std::string> initial_call{};
+    };
+    /// By owner ids. Those that the dump lacks have none. Memory: the texts of each.
+    Result<std::unordered_map<std::uint64_t, Shown>> shown(
+        const std::set<std::uint64_t>& owner_ids);
     /// The shown names of processes by their owner ids. Those that the dump lacks have none.
     /// Memory: a name for each.
     Result<std::unordered_map<std::uint64_t, std::string>> of(

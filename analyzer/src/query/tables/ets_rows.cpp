@@ -103,6 +103,9 @@ Result<std::unique_ptr<EtsRowListing>> EtsRowListing::open(Dump& dump, const std
         counts.resized |= record.resized();
         counts.cut_off |= record.cut_off();
         counts.gone |= record.gone();
+        if (record.has_deleted()) {
+            counts.deleted = counts.deleted.value_or(0) + record.deleted();
+        }
         if (record.has_counted()) {
             counts.counted = record.counted();
         }

@@ -33,7 +33,9 @@ struct EtsRowLine {
 struct EtsRowCounts {
     std::uint64_t captured = 0;
     std::optional<std::uint64_t> counted;  ///< by the table, after they were read
-    std::uint64_t locked = 0;              ///< missing, by reason
+    /// Met and kept though deleted, as long as the table is fixed; absent in older dumps.
+    std::optional<std::uint64_t> deleted;
+    std::uint64_t locked = 0;  ///< missing, by reason
     std::uint64_t changed = 0;
     std::uint64_t unreadable = 0;
     bool resized = false;

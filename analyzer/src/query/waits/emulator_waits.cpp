@@ -97,7 +97,8 @@ class EmulatorWaits {
             for (const auto& reason : line.reasons) {
                 holds = holds || reason.kind == SuspensionKind::kHoldsPermission;
                 waits = waits || reason.kind != SuspensionKind::kHoldsPermission;
-                if (auto edge = edge_of(reason)) {
+                // That it waits for a port may be known by its call.
+                if (auto edge = edge_of(reason); edge && !is_known(from, *edge)) {
                     RETURN_IF_ERROR(graph_.add(from, std::move(*edge)));
                 }
             }
@@ -111,6 +112,12 @@ class EmulatorWaits {
         return {};
     }
 
+    [[nodiscard]] bool is_known(const WaitPlace& from, const WaitEdge& edge) const {
+        return std::ranges::any_of(graph_.edges_of(from), [&edge](const WaitEdge& known) {
+            return known.kind == edge.kind && known.to == edge.to;
+        });
+    }
+
     std::optional<WaitEdge> edge_of(const Suspension& reason) const {
         switch (reason.kind) {
             case SuspensionKind::kHoldsPermission:
@@ -120,6 +127,8 @@ class EmulatorWaits {
             case SuspensionKind::kConnection:
                 return WaitEdge{WaitKind::kConnection, other_place(WaitPlaceKind::kConnection,
                                                                    "connection to " + reason.what)};
+            case SuspensionKind::kPort:
+                return WaitEdge{WaitKind::kPort, other_place(WaitPlaceKind::kOther, reason.what)};
             case SuspensionKind::kProcess:
                 return WaitEdge{WaitKind::kSuspender, place_of(reason.what)};
         }

@@ -33,6 +33,36 @@ TEST_F(Activity, AProcessThatDoesMostOfTheWorkIsNamed) {
                             "running."));
 }
 
+/// `suspended` processes and a busy port that `listed` of them wait for.
+void add_busy_port(SampleDump& dump, std::uint64_t suspended, std::uint64_t listed) {
+    records::Ports ports;
+    auto& port = *ports.add_port();
+    port.set_number(5);
+    port.set_name("sleep");
+    port.set_queued_bytes(4096);
+    port.set_busy(true);
+    port.set_suspended(listed);
+    auto& builder = dump.builder();
+    builder.trailer().add_ports_offset(builder.append(format::RecordKind::kPorts, ports));
+    for (std::uint64_t number = 1; number <= suspended; ++number) {
+        SampleProcess process;
+        process.number = number;
+        process.status = records::PROCESS_STATUS_SUSPENDED;
+        dump.add(process);
+    }
+}
+
+TEST_F(Activity, ABusyPortForWhichManyWaitIsNamed) {
+    SampleDump many;
+    add_busy_port(many, 12, 10);
+    EXPECT_THAT(found(look(many), "busy_port"),
+                ElementsAre("10 processes are suspended, as they sent to a busy port: 10 to "
+                            "#Port<0.5> (sleep), in which 4.0 KiB are queued."));
+    SampleDump few;
+    add_busy_port(few, 12, 9);
+    EXPECT_THAT(found(look(few), "busy_port"), IsEmpty());
+}
+
 TEST_F(Activity, AProcessThatDidLessOrWaitsIsNot) {
     struct Case {
         std::uint64_t reductions, others;

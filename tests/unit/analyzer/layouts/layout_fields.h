@@ -30,7 +30,6 @@ inline const std::set<std::string> kShownNowhere = {
     "Process.fcalls",
     "Process.freason",
     "Process.return_trace_frames",
-    "Port.suspended",
     "Port.control_flags",
     "Port.psd",
     "Port.common.started_interval",

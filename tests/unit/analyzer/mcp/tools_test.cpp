@@ -112,8 +112,8 @@ TEST_F(McpTools, EachToolSaysWhichMembersItsAnswerHas) {
 TEST_F(McpTools, SentencesOfManyToolsAreShort) {
     EXPECT_EQ(parameter("ports", "filter").description,
               "Only ports of: port, name, driver, connected, owner, owner_display_name, "
-              "registered_name, input, output, queue, os_pid, busy, distribution, closing, "
-              "orphaned");
+              "owner_initial_call, registered_name, input, output, queue, os_pid, busy, "
+              "suspended, suspended_processes, distribution, closing, orphaned");
     EXPECT_EQ(parameter("ports", "sort").description, "Columns (default queue)");
     EXPECT_EQ(parameter("ports", "limit").description, "At most N (0: all; default 20)");
     EXPECT_EQ(parameter("allocators", "carriers").description,

@@ -198,6 +198,24 @@ TEST_F(HangTest, ABusyPortIsAnEnd) {
     EXPECT_THAT(shown({"<0.2.0>"}), Not(HasSubstr("busy")));
 }
 
+/// 2 is in the list of a busy port, in whatever function it is.
+TEST_F(HangTest, WhoIsInTheListOfABusyPortWaitsForIt) {
+    SampleDump dump;
+    records::Ports ports;
+    auto& port = *ports.add_port();
+    port.set_number(7);
+    port.set_busy(true);
+    port.set_suspended(1);
+    port.add_suspended_owner_id(format::owner_id_of(2, 0));
+    auto& builder = dump.builder();
+    builder.trailer().add_ports_offset(builder.append(format::RecordKind::kPorts, ports));
+    dump.add(suspended(2));
+    program_.put("hang.beamdump", dump.finish());
+    EXPECT_THAT(shown({"<0.2.0>"}), HasSubstr("-> waits for the busy #Port<0.7>\n"));
+    EXPECT_THAT(program_.run({"ports", "hang.beamdump", "--json"}).out,
+                HasSubstr("\"suspended\": 1,\n      \"suspended_processes\": \"<0.2.0>\""));
+}
+
 /// 9 was asked for a task by 2, which is in a function of its own.
 TEST_F(HangTest, AWaitThatIsNotCertainIsSaid) {
     SampleDump dump;

@@ -54,6 +54,39 @@ Types of fix_alloc
 )");
 }
 
+std::vector<std::byte> blocks_dump(bool moving) {
+    SampleDump dump;
+    dump.add(alpha_process());
+    add_blocks(dump, moving);
+    return dump.finish();
+}
+
+TEST_F(MemoryAnswers, BinariesThatNoTermRefersToAreGrouped) {
+    program_.put("blocks.beamdump", blocks_dump(false));
+    const auto text = out({"memory", "blocks.beamdump", "--blocks"});
+    EXPECT_THAT(text, HasSubstr("Blocks in use of binary_alloc: 3 of 60.0 KiB\n"
+                                "  the allocator counts 4 of 80.0 KiB\n"
+                                "  blocks of 1 of 2 carriers are not known: 1 changed while they "
+                                "were read, 0 not in memory\n"
+                                "  1 of 20.0 KiB are binaries that terms of processes, tables, "
+                                "messages and literals refer to\n"
+                                "  2 of 40.0 KiB no term refers to"));
+    EXPECT_THAT(text, ContainsRegex("binary of a driver  demo +from 16.0 KiB +2 +40.0 KiB +2 to 3 "
+                                    "+LL.x01 \\(2\\)\n"));
+    EXPECT_THAT(text, Not(HasSubstr("The node ran meanwhile: among")));
+    EXPECT_THAT(out({"memory", "blocks.beamdump", "--blocks", "--json"}),
+                HasSubstr("\"referred_to_bytes\": 20480,"));
+    program_.put("blocks.beamdump", blocks_dump(true));
+    EXPECT_THAT(out({"memory", "blocks.beamdump", "--blocks"}),
+                HasSubstr("The node ran meanwhile: among"));
+}
+
+TEST_F(MemoryAnswers, BlocksThatWereNotAskedForAreAnError) {
+    const auto ran = program_.run({"memory", "memory.beamdump", "--blocks"});
+    EXPECT_EQ(ran.status, 1);
+    EXPECT_THAT(ran.err, HasSubstr("it was captured without --blocks"));
+}
+
 TEST_F(MemoryAnswers, InstancesFiltersAndOrders) {
     const auto instances = out({"allocators", "memory.beamdump", "--instances"});
     EXPECT_THAT(instances, ContainsRegex("eheap_alloc\\[1\\] +4 +13.0 MiB"));

@@ -35,6 +35,16 @@ TEST_F(PortsTest, LeavesOutWhatIsUnknown) {
     EXPECT_THAT(ran.out, Not(HasSubstr("\"connected\"")));
 }
 
+TEST_F(PortsTest, OwnersAreGroupedByTheirInitialCall) {
+    const auto ran = program_.run({"ports", "sample.beamdump", "--group-by", "owner_initial_call"});
+    EXPECT_EQ(ran.status, 0) << ran.err;
+    EXPECT_THAT(ran.out, HasSubstr("demo:loop/1"));
+    const auto one = program_.run(
+        {"ports", "sample.beamdump", "--json", "--filter", "owner_initial_call=demo:loop/1"});
+    EXPECT_THAT(one.out, HasSubstr("\"total\": 2,\n  \"matching\": 1"));
+    EXPECT_THAT(one.out, HasSubstr("\"owner_initial_call\": \"demo:loop/1\""));
+}
+
 TEST_F(PortsTest, WrongFieldsAreUsageErrors) {
     const auto ran = program_.run({"ports", "no_such.beamdump", "--sort", "quue"});
     EXPECT_EQ(ran.status, 2);

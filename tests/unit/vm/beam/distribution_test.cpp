@@ -50,28 +50,12 @@ class Distribution : public OnStandardNode {
     std::string queue() {
         return layout.field("DistEntry", "total_qsize") ? "total_qsize" : "qsize";
     }
-    /// A ring of processes.
-    std::vector<Address> ring(const std::vector<std::uint64_t>& pids) {
-        std::vector<Address> all;
-        for (const auto pid : pids) {
-            all.push_back(node.vm.make("ErtsProcList").set("pid", pid).address());
-        }
-        for (std::size_t at = 0; at < all.size(); ++at) {
-            member(all[at])
-                .set("next", all[(at + 1) % all.size()])
-                .set("prev", all[(at + all.size() - 1) % all.size()]);
-        }
-        return all;
-    }
     FakeStruct member(Address address) { return node.vm.at("ErtsProcList", address); }
-    std::uint64_t owner(const FakeProcess& process) {
-        return decode(process).value().facts.owner_id();
-    }
 };
 
 TEST_P(Distribution, SaysWhatAConnectionIs) {
     auto entry = connected("far@there");
-    const auto all = ring({node.worker.pid(), node.auth.pid()});
+    const auto all = process_ring({node.worker.pid(), node.auth.pid()});
     entry.set("qflgs", node.vm.constant("dist_queue_busy")).set("suspended", all[0]);
     const auto found = read();
     EXPECT_EQ(found.left.unreadable + found.left.suspended, 0U) << found.left.why;
@@ -128,7 +112,7 @@ TEST_P(Distribution, ComesInPagesAndThereIsAlwaysOne) {
 }
 
 TEST_P(Distribution, TheFirstOfManySuspendedProcessesAreNamed) {
-    const auto all = ring(std::vector<std::uint64_t>(kManySuspended, node.worker.pid()));
+    const auto all = process_ring(std::vector<std::uint64_t>(kManySuspended, node.worker.pid()));
     connected("far@there").set("suspended", all[0]);
     const auto found = read();
     ASSERT_EQ(found.entries.size(), 1U);
@@ -137,7 +121,7 @@ TEST_P(Distribution, TheFirstOfManySuspendedProcessesAreNamed) {
 }
 
 TEST_P(Distribution, AListThatIsNoneIsAbsent) {
-    const auto all = ring({node.worker.pid(), node.auth.pid(), node.init.pid()});
+    const auto all = process_ring({node.worker.pid(), node.auth.pid(), node.init.pid()});
     connected("far@there").set("suspended", all[0]);
     const auto lost = [&] {
         const auto found = read();

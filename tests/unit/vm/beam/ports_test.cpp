@@ -9,6 +9,7 @@ namespace beamdump::beam {
 namespace {
 
 using namespace beamdump::test;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 class Ports : public OnStandardNode {
@@ -17,6 +18,7 @@ class Ports : public OnStandardNode {
         std::vector<records::Port> ports;
         std::size_t pages = 0;
         std::uint64_t unreadable = 0;
+        PortReader::Left left;
     };
     Result<Found> read(std::size_t most = 100) {
         Found found;
@@ -28,6 +30,7 @@ class Ports : public OnStandardNode {
                 return {};
             }));
         found.unreadable = left.unreadable;
+        found.left = left;
         return found;
     }
 
@@ -90,6 +93,29 @@ TEST_P(Ports, SayWhatTheyAre) {
     EXPECT_FALSE(second.has_connected_owner_id());
     EXPECT_TRUE(second.closing() && !second.busy());
     EXPECT_EQ(found.unreadable, 0U);
+}
+
+TEST_P(Ports, ThatAreBusyNameWhoWaits) {
+    node.vm.add_port(5, "busy", "x")
+        .set("suspended", process_ring({node.worker.pid(), node.auth.pid()})[0]);
+    node.vm.add_port(6, "idle", "x");
+    const auto found = read().value();
+    ASSERT_EQ(found.ports.size(), 2U);
+    EXPECT_EQ(found.ports[0].suspended(), 2U);
+    EXPECT_THAT(found.ports[0].suspended_owner_id(),
+                ElementsAre(owner(node.worker), owner(node.auth)));
+    EXPECT_TRUE(found.ports[1].has_suspended());
+    EXPECT_EQ(found.ports[1].suspended(), 0U);
+    EXPECT_EQ(found.left.suspended, 0U);
+}
+
+TEST_P(Ports, AListOfProcessesThatIsNoneIsAbsent) {
+    node.vm.add_port(5, "busy", "x").set("suspended", kNowhere);
+    const auto found = read().value();
+    ASSERT_EQ(found.ports.size(), 1U);
+    EXPECT_FALSE(found.ports[0].has_suspended());
+    EXPECT_EQ(found.left.suspended, 1U);
+    EXPECT_NE(found.left.why, "");
 }
 
 TEST_P(Ports, ComeInPages) {

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <string>
+#include <vector>
 
 namespace beamdump::test {
 
@@ -34,6 +35,22 @@ class OnStandardNode : public EachLayout {
         return reader.decode({process.slot(), process.address()}, process.bytes());
     }
     beam::ProcessView view(const FakeProcess& process) { return decode(process).value(); }
+    std::uint64_t owner(const FakeProcess& process) {
+        return decode(process).value().facts.owner_id();
+    }
+    /// A circular list of suspended processes: the addresses of its members.
+    std::vector<beam::Address> process_ring(const std::vector<std::uint64_t>& pids) {
+        std::vector<beam::Address> all;
+        for (const auto pid : pids) {
+            all.push_back(node.vm.make("ErtsProcList").set("pid", pid).address());
+        }
+        for (std::size_t at = 0; at < all.size(); ++at) {
+            node.vm.at("ErtsProcList", all[at])
+                .set("next", all[(at + 1) % all.size()])
+                .set("prev", all[(at + all.size() - 1) % all.size()]);
+        }
+        return all;
+    }
 
     StandardNode node{layout};
     std::unique_ptr<beam::Vm> vm = node.vm.located();

@@ -6,6 +6,9 @@
 
 #include <libvm/beam/tables/binaries.h>
 
+#include <set>
+#include <utility>
+
 namespace beamdump::capture {
 
 /// Writes every reference-counted binary once, however many owners name it, and the sorted index
@@ -21,6 +24,11 @@ class BinaryStore {
   public:
     static Result<BinaryStore> open(beam::Vm& vm, RegionCopier& copier,
                                     std::optional<std::uint64_t> keep);
+
+    /// Addresses of the types of NIF resources: what is a resource is written with its type.
+    void know_resource_types(std::set<Address> types) {
+        reader_.know_resource_types(std::move(types));
+    }
 
     /// From here on the node runs while it is read, or no longer.
     void set_moving(bool moving) { moving_ = moving; }

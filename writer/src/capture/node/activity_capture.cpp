@@ -64,7 +64,9 @@ Result<void> write_schedulers(beam::Vm& vm, DumpWriter& writer, records::Trailer
     return append(read->schedulers, writer, trailer);
 }
 
-Result<void> write_emulator(beam::Vm& vm, DumpWriter& writer, records::Trailer& trailer) {
+Result<std::set<beam::Address>> write_emulator(beam::Vm& vm, DumpWriter& writer,
+                                               records::Trailer& trailer) {
+    std::set<beam::Address> types;
     records::Emulator emulator;
     std::vector<std::string> untold;
     if (auto reader = beam::EmulatorReader::open(vm)) {
@@ -74,6 +76,9 @@ Result<void> write_emulator(beam::Vm& vm, DumpWriter& writer, records::Trailer& 
         RETURN_IF_ERROR(reader->resource_types(
             limits::kEntriesOfAPage,
             [&](records::ResourceTypes& page) {
+                for (const auto& type : page.type()) {
+                    types.insert(type.struct_address());
+                }
                 return append_noted(writer, format::RecordKind::kResourceTypes, page,
                                     *trailer.mutable_resource_types_offset());
             },
@@ -84,8 +89,9 @@ Result<void> write_emulator(beam::Vm& vm, DumpWriter& writer, records::Trailer& 
     for (auto& sentence : untold) {
         emulator.add_untold(std::move(sentence));
     }
-    return append_noted(writer, format::RecordKind::kEmulator, emulator,
-                        *trailer.mutable_emulator_offset());
+    RETURN_IF_ERROR(append_noted(writer, format::RecordKind::kEmulator, emulator,
+                                 *trailer.mutable_emulator_offset()));
+    return types;
 }
 
 Result<void> write_progress_again(beam::Vm& vm, DumpWriter& writer, records::Trailer& trailer) {
@@ -204,11 +210,17 @@ void warn_of_schedulers(std::uint64_t unreadable, std::string_view why, records:
     }
 }
 
-void warn_of_ports(std::uint64_t unreadable, records::Trailer& trailer) {
-    if (unreadable != 0) {
+void warn_of_ports(const beam::PortReader::Left& left, records::Trailer& trailer) {
+    if (left.unreadable != 0) {
         trailer.add_warning(fmt::format("{} changed each time that {} read",
-                                        counted(unreadable, "port"), were(unreadable)));
+                                        counted(left.unreadable, "port"), were(left.unreadable)));
     }
+    std::vector<std::string> parts;
+    if (left.suspended != 0) {
+        parts.push_back(fmt::format("the processes that {} suspended",
+                                    counted(left.suspended, "port has", "ports have")));
+    }
+    warn_of_unread(parts, left.why, trailer);
 }
 
 }  // namespace beamdump::capture

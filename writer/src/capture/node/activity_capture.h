@@ -3,11 +3,13 @@
 #include <libdump/write/dump_writer.h>
 #include <libvm/beam/activity/distribution.h>
 #include <libvm/beam/activity/persistent_terms.h>
+#include <libvm/beam/activity/ports.h>
 #include <libvm/beam/activity/timers.h>
 #include <libvm/beam/vm/steady_read.h>
 #include <libvm/beam/vm/vm.h>
 
 #include <cstdint>
+#include <set>
 #include <string_view>
 
 namespace beamdump::capture {
@@ -17,8 +19,9 @@ namespace beamdump::capture {
 Result<void> write_schedulers(beam::Vm& vm, DumpWriter& writer, records::Trailer& trailer);
 
 /// Writes the emulator's own state, with a first reading of thread progress, and the types of NIF
-/// resources. What could not be read is a sentence in the record.
-Result<void> write_emulator(beam::Vm& vm, DumpWriter& writer, records::Trailer& trailer);
+/// resources, whose addresses it gives. What could not be read is a sentence in the record.
+Result<std::set<beam::Address>> write_emulator(beam::Vm& vm, DumpWriter& writer,
+                                               records::Trailer& trailer);
 
 /// Writes another reading of thread progress, of a node that ran since write_emulator(): only two
 /// tell since when a scheduler makes none. Once for a capture; nothing after the first call.
@@ -42,6 +45,6 @@ void warn_of_connections(const beam::DistributionReader::Left& left, records::Tr
 void warn_of_persistent_terms(const beam::PersistentTermReader::Counts& counts,
                               records::Trailer& trailer);
 void warn_of_schedulers(std::uint64_t unreadable, std::string_view why, records::Trailer& trailer);
-void warn_of_ports(std::uint64_t unreadable, records::Trailer& trailer);
+void warn_of_ports(const beam::PortReader::Left& left, records::Trailer& trailer);
 
 }  // namespace beamdump::capture

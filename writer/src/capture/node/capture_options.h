@@ -69,6 +69,8 @@ struct CaptureOptions {
     /// Rows of ETS tables; nothing: none where only some processes or none are captured, else a
     /// sample.
     std::optional<EtsRowsWanted> ets;
+    /// Allocators ("binary_alloc") whose blocks in use are written too.
+    std::vector<std::string> blocks;
     /// Why it is taken, for the dump; empty: not said.
     std::string reason;
     /// Whether a copy from the running node is proven consistent. Off only where a test shows that

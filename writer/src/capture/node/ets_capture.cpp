@@ -248,6 +248,7 @@ Result<void> EtsCapture::attempt(std::size_t index, const beam::EtsTableView& vi
     about.set_locked(counts.locked);
     about.set_changed(counts.changed);
     about.set_unreadable(counts.broken);
+    about.set_deleted(counts.deleted);
     about.set_resized(counts.resized);
     about.set_cut_off(counts.stopped);
     const auto after = look(table);

@@ -64,12 +64,14 @@ constexpr std::array kCategories = {"total",     "processes", "processes_used", 
 class MemoryCapture {
   public:
     MemoryCapture(beam::Vm& vm, DumpWriter& writer, records::Trailer& trailer,
-                  const beam::Moving& moving, std::uint64_t free_block_bytes)
+                  const beam::Moving& moving, std::uint64_t free_block_bytes,
+                  const BlocksWanted& blocks)
         : vm_(vm),
           writer_(writer),
           trailer_(trailer),
           moving_(moving),
-          free_block_bytes_(free_block_bytes) {}
+          free_block_bytes_(free_block_bytes),
+          blocks_(blocks) {}
 
     Result<void> write(const beam::AtomSpace& atoms) {
         for (const auto& sentence : vm_.tables().memory.not_found) {
@@ -218,7 +220,19 @@ class MemoryCapture {
         for (auto& found : carriers_) {
             RETURN_IF_ERROR(capture.write(found));
         }
+        BlockCapture blocks(vm_, writer_, trailer_, system_, moving_, blocks_);
+        for (auto& found : carriers_) {
+            RETURN_IF_ERROR(blocks.write(name_of(found), found));
+        }
         return {};
+    }
+
+    /// Of the allocator whose carriers these are; empty where there are none.
+    [[nodiscard]] std::string name_of(std::span<const CarrierPlace> carriers) const {
+        const auto state = std::ranges::find_if(states_, [&](const AllocatorState& one) {
+            return !carriers.empty() && one.place.number == carriers.front().allocator;
+        });
+        return state == states_.end() ? std::string() : state->record.name();
     }
 
     /// Reads the instances' list heads again, which may have changed, and then their carriers.
@@ -288,6 +302,7 @@ class MemoryCapture {
     records::Trailer& trailer_;
     const beam::Moving& moving_;
     std::uint64_t free_block_bytes_;
+    const BlocksWanted& blocks_;
     std::vector<AllocatorState> states_;
     std::vector<records::AllocatorInstance> records_;
     records::SystemMemory system_;
@@ -379,8 +394,8 @@ Result<void> CarrierCapture::write(std::span<beam::CarrierPlace> carriers) {
 
 Result<void> write_memory(beam::Vm& vm, DumpWriter& writer, records::Trailer& trailer,
                           const beam::AtomSpace& atoms, const beam::Moving& moving,
-                          std::uint64_t free_block_bytes) {
-    return MemoryCapture(vm, writer, trailer, moving, free_block_bytes).write(atoms);
+                          std::uint64_t free_block_bytes, const BlocksWanted& blocks) {
+    return MemoryCapture(vm, writer, trailer, moving, free_block_bytes, blocks).write(atoms);
 }
 
 }  // namespace beamdump::capture

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "capture/node/block_capture.h"
+
 #include <libdump/write/dump_writer.h>
 #include <libvm/beam/allocators/blocks.h>
 #include <libvm/beam/allocators/carriers.h>
@@ -53,8 +55,9 @@ class CarrierCapture {
 /// What could not be found or read is absent, and a warning in the trailer says so; it fails where
 /// writing does. `atoms`: of all atoms. While the node is `moving`, lists that contradict
 /// themselves are read again. `free_block_bytes`: to copy for free blocks, about.
+/// `blocks`: also these, as Blocks records.
 Result<void> write_memory(beam::Vm& vm, DumpWriter& writer, records::Trailer& trailer,
                           const beam::AtomSpace& atoms, const beam::Moving& moving,
-                          std::uint64_t free_block_bytes);
+                          std::uint64_t free_block_bytes, const BlocksWanted& blocks);
 
 }  // namespace beamdump::capture

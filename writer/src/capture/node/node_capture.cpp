@@ -355,7 +355,7 @@ Result<void> NodeCapture::ports() {
     if (!read) {
         trailer_.add_warning("ports: " + read.error().message);
     } else {
-        warn_of_ports(read->unreadable, trailer_);
+        warn_of_ports(*read, trailer_);
     }
     return {};
 }

@@ -24,6 +24,29 @@ namespace {
 /// A port is busy for a moment whenever much is sent.
 constexpr std::uint64_t kManySuspended = 10;
 
+/// Busy ports without those of connections.
+struct BusyPorts {
+    std::uint64_t count = 0;
+    /// Processes that wait for them; nullopt: of some it is not known.
+    std::optional<std::uint64_t> waiting = 0;
+    PortState first;  ///< for which most wait, or in which most is queued
+
+    void add_if_busy(const PortState& port) {
+        if (!port.busy || port.distribution) {
+            return;
+        }
+        const auto rank = [](const PortState& one) {
+            return std::tuple(one.suspended.value_or(0), one.queued_bytes);
+        };
+        if (count == 0 || rank(port) > rank(first)) {
+            first = port;
+        }
+        waiting =
+            waiting && port.suspended ? std::optional(*waiting + *port.suspended) : std::nullopt;
+        ++count;
+    }
+};
+
 }  // namespace
 
 /// A process that sends to a busy port is suspended until its queue is shorter (io.c,
@@ -35,32 +58,35 @@ Result<RuleAnswer> busy_port_rule(NodeFacts& facts) {
     if (suspended == scan->statuses.end() || suspended->second < kManySuspended) {
         return answer;
     }
-    std::uint64_t busy = 0;
-    PortState fullest;
-    RETURN_IF_ERROR(visit_ports(facts.dump(), [&](const PortState& port) {
-        if (!port.busy || port.distribution) {
-            return;
-        }
-        if (busy == 0 || port.queued_bytes > fullest.queued_bytes) {
-            fullest = port;
-        }
-        ++busy;
-    }));
-    if (busy == 0) {
+    BusyPorts busy;
+    RETURN_IF_ERROR(
+        visit_ports(facts.dump(), [&](const PortState& port) { busy.add_if_busy(port); }));
+    if (busy.count == 0 || busy.waiting.value_or(kManySuspended) < kManySuspended) {
         return answer;
     }
+    const auto name = busy.first.name.empty() ? "name unknown" : busy.first.name;
+    const auto queued = bytes_text(busy.first.queued_bytes);
     Finding finding;
-    finding.sentence = fmt::format(
-        "{} processes are suspended, and {} busy: who sends to such a port waits; most is queued "
-        "in {} ({}), {}.",
-        count_text(suspended->second), busy == 1 ? "1 port is" : count_text(busy) + " ports are",
-        fullest.port, fullest.name.empty() ? "name unknown" : fullest.name,
-        bytes_text(fullest.queued_bytes));
+    if (busy.waiting) {
+        finding.sentence = fmt::format(
+            "{} processes are suspended, as they sent to {}: {} to {} ({}), in which {} {} queued.",
+            count_text(*busy.waiting),
+            busy.count == 1 ? "a busy port" : count_text(busy.count) + " busy ports",
+            count_text(busy.first.suspended.value_or(0)), busy.first.port, name, queued,
+            busy.first.queued_bytes == 1 ? "is" : "are");
+    } else {
+        finding.sentence = fmt::format(
+            "{} processes are suspended, and {} busy: who sends to such a port waits; most is "
+            "queued in {} ({}), {}.",
+            count_text(suspended->second),
+            busy.count == 1 ? "1 port is" : count_text(busy.count) + " ports are", busy.first.port,
+            name, queued);
+    }
     finding.command = facts.command("ports", {"--filter", "busy=true"});
-    finding.figures = {{"suspended", suspended->second},
-                       {"busy_ports", busy},
-                       {"queued_bytes", fullest.queued_bytes},
-                       {"port", fullest.port}};
+    finding.figures = {{"suspended", busy.waiting.value_or(suspended->second)},
+                       {"busy_ports", busy.count},
+                       {"queued_bytes", busy.first.queued_bytes},
+                       {"port", busy.first.port}};
     answer.findings.push_back(std::move(finding));
     return answer;
 }

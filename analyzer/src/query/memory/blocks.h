@@ -1,0 +1,58 @@
+#pragma once
+
+#include <libdump/base/error.h>
+#include <libdump/model/dump.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace beamdump::query {
+
+/// Blocks of one allocator that have the same kind, tag and size class.
+struct BlockGroup {
+    /// binary, driver_binary, magic (NIF resources, and what the runtime refers to by magic
+    /// references) or block.
+    std::string kind;
+    std::optional<std::string> asked_by;  ///< by the tag: a driver, a module of a NIF, or system
+    std::uint64_t from_bytes = 0;         ///< each has so many or more, and less than twice as many
+    std::uint64_t blocks = 0;
+    std::uint64_t bytes = 0;
+    std::optional<std::uint64_t> least_references, most_references;  ///< of Binaries
+    /// What most of those whose first bytes are told begin with, of at most kMostBeginnings that
+    /// are told apart, and how many do.
+    std::string first_bytes;
+    std::uint64_t begin_so = 0;
+    std::uint64_t example = 0;                 ///< address of the first one
+    std::optional<std::string> example_owner;  ///< who ran when it was asked for: pid or port
+};
+
+/// Blocks in use of an allocator.
+struct AllocatorBlocks {
+    std::string allocator;
+    std::uint64_t carriers = 0;
+    std::uint64_t read_carriers = 0;                              ///< whose blocks these are
+    std::uint64_t changed_carriers = 0, unreadable_carriers = 0;  ///< left out
+    std::uint64_t blocks = 0;
+    std::uint64_t bytes = 0;                                     ///< headers and tags included
+    std::optional<std::uint64_t> counted_blocks, counted_bytes;  ///< by the allocator's counters
+    /// Of binary_alloc: those of binaries that the dump's terms refer to.
+    std::optional<std::uint64_t> reached_blocks, reached_bytes;
+    bool moving = false;             ///< the node ran while they were read
+    std::vector<BlockGroup> groups;  ///< of all others, those with most bytes first
+    std::uint64_t group_count = 0;
+};
+
+struct Blocks {
+    std::vector<AllocatorBlocks> allocators;
+    /// Processes whose memory is not in the dump: what they alone refer to is not reached.
+    std::uint64_t processes_left_out = 0;
+};
+
+/// The blocks that the capture was asked for (--blocks), with at most `limit` groups of each
+/// allocator (0: all). kNotFound: it was not asked for any. Reads all of them. Memory: of each
+/// group its kMostBeginnings.
+Result<Blocks> blocks_in_use(Dump& dump, std::uint64_t limit);
+
+}  // namespace beamdump::query
