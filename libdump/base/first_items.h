@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -21,19 +22,22 @@ class FirstItems {
         return !is_full() || before_(item, kept_.front());
     }
 
-    void add(Item item) {
+    /// The item that is not kept for it, or itself; absent where all are kept.
+    std::optional<Item> add(Item item) {
+        std::optional<Item> dropped;
         if (is_full()) {
             if (!before_(item, kept_.front())) {
-                return;
+                return item;
             }
             std::ranges::pop_heap(kept_, before_);
-            kept_.back() = std::move(item);
+            dropped = std::exchange(kept_.back(), std::move(item));
         } else {
             kept_.push_back(std::move(item));
         }
         if (limit_ != 0) {
             std::ranges::push_heap(kept_, before_);
         }
+        return dropped;
     }
 
     /// The items so far, in no order. What an item is compared by must not be changed.

@@ -23,7 +23,9 @@ namespace {
 
 using sql::Value;
 
+/// What is held to align columns: a longer answer has several tables.
 constexpr std::size_t kRowsOfATable = 10'000;
+constexpr std::size_t kBytesOfATable = std::size_t{16} << 20U;
 
 bool is_number(const Value& value) {
     return std::holds_alternative<std::int64_t>(value) || std::holds_alternative<double>(value);
@@ -58,9 +60,10 @@ class TableText {
         cells.reserve(row.size());
         for (const Value& value : row) {
             cells.push_back(one_line(value_text(value)));
+            bytes_ += cells.back().size();
         }
         table_->add(std::move(cells));
-        if (++rows_ == kRowsOfATable) {
+        if (++rows_ == kRowsOfATable || bytes_ >= kBytesOfATable) {
             end();
         }
     }
@@ -69,7 +72,7 @@ class TableText {
         if (table_) {
             table_->print(output_);
             table_.reset();
-            rows_ = 0;
+            rows_ = bytes_ = 0;
         }
     }
 
@@ -88,6 +91,7 @@ class TableText {
     const std::vector<std::string>& columns_;
     std::optional<Table> table_;
     std::size_t rows_ = 0;
+    std::size_t bytes_ = 0;
 };
 
 /// JSON has no infinity.

@@ -76,10 +76,9 @@ Result<std::unique_ptr<Rows>> open_hang(const Source& source, const Request& /*r
                      query::find_wait_lines(
                          *source.dump, {.sensitive = source.sensitive, .limits = source.limits}));
     std::vector<query::Row> rows;
-    Room room(source.limits);
+    Room room(*source.memory);
     for (const auto& line : found.lines) {
         const auto& edge = line.edge;
-        RETURN_IF_ERROR(room.take(line.place.name.size() + edge.to.name.size() + edge.task.size()));
         rows.push_back(
             {cell(line.place.name), Cell(std::string(query::wait_place_kind_name(line.place.kind))),
              Cell(std::string(query::wait_kind_name(edge.kind))), cell(edge.to.name),
@@ -87,8 +86,9 @@ Result<std::unique_ptr<Rows>> open_hang(const Source& source, const Request& /*r
              edge.task.empty() ? Cell() : Cell(edge.task), cell(edge.us), Cell(line.followed),
              cell(line.behind), line.end ? Cell(line.end->name) : Cell(),
              line.end ? cell(line.steps) : Cell(), Cell(line.in_cycle)});
+        RETURN_IF_ERROR(room.take(rows.back()));
     }
-    return std::make_unique<HeldRows>(std::move(rows), missing_of(found));
+    return std::make_unique<HeldRows>(std::move(rows), std::move(room), missing_of(found));
 }
 
 }  // namespace beamdump::sql

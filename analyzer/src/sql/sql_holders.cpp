@@ -83,13 +83,16 @@ Result<std::unique_ptr<Rows>> open_binaries(const Source& source, const Request&
         .filters = request.filters,
         .limit = request.limit,
         .derived = request.late,
-        .any = request.sort.empty()};
+        .any = request.sort.empty(),
+        .memory = source.memory};
     ASSIGN_OR_RETURN(auto found, query::node_binaries(*source.dump, query, source.limits));
+    RETURN_IF_ERROR(check_room(*source.memory));
+    Room room(*source.memory, found.list.memory());
     auto missing = found.read ? withheld_sentences(*found.read) : std::vector<std::string>();
     if (found.may_lack_some) {
         missing.emplace_back("the crash dump breaks off before or among its binaries");
     }
-    return std::make_unique<HeldRows>(found.list.take(),
+    return std::make_unique<HeldRows>(found.list.take(), std::move(room),
                                       fmt::format("{}", fmt::join(missing, "; ")));
 }
 
@@ -102,7 +105,7 @@ Result<std::unique_ptr<Rows>> open_holders(const Source& source, const Request& 
         const auto target,
         query::parse_target(*source.dump, query::cell_text(request.arguments.front())));
     std::vector<Row> rows;
-    Room room(source.limits);
+    Room room(*source.memory);
     Result<void> held;
     query::RefsOptions options;
     options.sensitive = source.sensitive;
@@ -110,12 +113,12 @@ Result<std::unique_ptr<Rows>> open_holders(const Source& source, const Request& 
     options.found = [&](const query::HolderLine& holder) {
         if (held) {
             rows.push_back(row_of(holder));
-            held = room.take(query::cell_text(rows.back()[6]).size() + holder.place.root.size());
+            held = room.take(rows.back());
         }
     };
     ASSIGN_OR_RETURN(const auto answer, query::find_holders(*source.dump, target, options));
     RETURN_IF_ERROR(held);
-    return std::make_unique<HeldRows>(std::move(rows), not_looked_at(answer));
+    return std::make_unique<HeldRows>(std::move(rows), std::move(room), not_looked_at(answer));
 }
 
 }  // namespace beamdump::sql

@@ -1,6 +1,7 @@
 #include "sql/sql_question.h"
 
 #include "sql/sql_row_terms.h"
+#include "sql/sql_rows.h"
 #include "sql/sql_terms.h"
 
 #include <libdump/base/return_if_error.h>
@@ -47,6 +48,12 @@ struct OpenedOrigin {
 
 /// What the tables of one question share.
 struct Asked {
+    explicit Asked(const QuestionLimits& limits)
+        : most_memory(limits.memory),
+          memory({.memory = limits.memory, .temporary = 0, .stop = limits.stop}) {}
+
+    std::uint64_t most_memory;
+    Budget memory;  ///< of what is held beside SQLite's own
     std::vector<Source> sources;
     std::vector<Origin> origins;
     std::deque<OpenedOrigin> opened;  ///< some of them, the last one used first
@@ -57,6 +64,14 @@ struct Asked {
     std::string no_part;       ///< why the first that did not gave none
     bool declares = false;     ///< a table declares its columns, which SQLite has as a CREATE TABLE
 };
+
+/// What is held leaves so much less for SQLite, of whose own memory that of other statements counts
+/// too.
+void share_memory(const Asked& asked) {
+    const auto left = asked.most_memory - std::min(asked.most_memory, asked.memory.memory());
+    sqlite3_hard_heap_limit64(static_cast<sqlite3_int64>(
+        std::clamp<std::uint64_t>(left, 1, std::numeric_limits<std::int64_t>::max())));
+}
 
 /// The columns of a table that a statement sees, and their places in a row.
 struct Shown {
@@ -200,6 +215,11 @@ bool is_pushed(const Column& column, std::string_view sign) {
            (sign == "=" || (!sign.empty() && !query::is_text(column.kind)));
 }
 
+/// Whether texts are compared byte by byte, as tables compare them: not by NOCASE or RTRIM.
+bool compares_bytes(sqlite3_index_info& info, int constraint) {
+    return std::string_view(sqlite3_vtab_collation(&info, constraint)) == "BINARY";
+}
+
 /// The order that is asked for, as RowQuery::sort has it, if the table can give its rows by it:
 /// amounts, the largest first, and what is not known last, in SQLite as in a list.
 std::optional<std::string> wanted_order(const VirtualTable& table, const sqlite3_index_info& info) {
@@ -272,7 +292,8 @@ int best_index(sqlite3_vtab* base, sqlite3_index_info* info) {
             limit = usable ? std::optional(at) : std::nullopt;
             continue;
         }
-        if (usable && constraint.iColumn == table.dump_column() && sign == "=") {
+        if (usable && constraint.iColumn == table.dump_column() && sign == "=" &&
+            compares_bytes(*info, at)) {
             push(at, "dump");
             continue;
         }
@@ -280,7 +301,8 @@ int best_index(sqlite3_vtab* base, sqlite3_index_info* info) {
         all_pushed = false;
         if (usable && constraint.iColumn >= 0 && constraint.iColumn < table.first_argument()) {
             const auto& column = *table.shown.columns[static_cast<std::size_t>(constraint.iColumn)];
-            if (is_pushed(column, sign)) {
+            if (is_pushed(column, sign) &&
+                (!query::is_text(column.kind) || compares_bytes(*info, at))) {
                 push(at, fmt::format("{}{}", column.name, sign));
             }
         }
@@ -316,8 +338,12 @@ std::string text_of(sqlite3_value* value) {
 }
 
 void leave_out(Asked& asked, const std::string& sentence) {
+    // It may quote a path, however long.
+    constexpr std::size_t kMostBytes = 1000;
     if (asked.left_out.things++ == 0) {
-        asked.left_out.first = sentence;
+        asked.left_out.first = sentence.size() <= kMostBytes
+                                   ? sentence
+                                   : valid_utf8(sentence.substr(0, kMostBytes)) + "...";
     }
 }
 
@@ -346,6 +372,7 @@ int step(sqlite3_vtab_cursor* base) {
             }
             cursor.rows = std::move(*rows);
             cursor.origin = 0;
+            share_memory(table.asked);
         }
         const auto found = cursor.rows->next(cursor.row);
         if (!found) {
@@ -383,6 +410,11 @@ int filter(sqlite3_vtab_cursor* base, int number, const char* plan, int count,
         sqlite3_value* const value = values[at];
         const bool is_whole = sqlite3_value_type(value) == SQLITE_INTEGER;
         if (what == "argument") {
+            if (sqlite3_value_type(value) == SQLITE_NULL) {
+                // Of nothing there are no rows, as where a join has found none.
+                cursor.at_end = true;
+                return SQLITE_OK;
+            }
             cursor.request.arguments.emplace_back(text_of(value));
         } else if (what == "dump") {
             cursor.file = text_of(value);
@@ -420,6 +452,11 @@ int give_row(Cursor& cursor, VirtualTable& table, sqlite3_context* context) {
             return failed(table, {ErrorCode::kLimit,
                                   "functions look into rows of too many things: ask for fewer "
                                   "(WHERE, LIMIT)"});
+        }
+        constexpr std::uint64_t kOriginBytes = 2 * sizeof(Origin);
+        table.asked.memory.use_memory(kOriginBytes + query::row_bytes(cursor.request.arguments));
+        if (auto room = check_room(table.asked.memory); !room) {
+            return failed(table, std::move(room.error()));
         }
         origins.push_back({&table.table, cursor.source, cursor.request.arguments});
         cursor.origin = origins.size();
@@ -710,6 +747,9 @@ class Asking final : public Question {
     Result<LeftOut> run(std::vector<Source> sources,
                         const std::function<bool(const std::vector<Value>& row)>& visit) override {
         asked_.sources = std::move(sources);
+        for (Source& source : asked_.sources) {
+            source.memory = &asked_.memory;
+        }
         std::vector<Value> row(columns_.size());
         for (std::uint64_t rows = 0;; ++rows) {
             const int code = sqlite3_step(statement_.get());
@@ -736,7 +776,7 @@ class Asking final : public Question {
     }
 
   private:
-    explicit Asking(const QuestionLimits& limits) : limits_(limits) {}
+    explicit Asking(const QuestionLimits& limits) : limits_(limits), asked_(limits) {}
 
     Result<void> open() {
         sqlite3* database = nullptr;
@@ -748,8 +788,7 @@ class Asking final : public Question {
         }
         // Sorted rows stay in memory, within its limit: no file is written.
         sqlite3_exec(database, "PRAGMA temp_store = MEMORY", nullptr, nullptr, nullptr);
-        sqlite3_hard_heap_limit64(static_cast<sqlite3_int64>(
-            std::min<std::uint64_t>(limits_.memory, std::numeric_limits<std::int64_t>::max())));
+        share_memory(asked_);
         modules_.reserve(tables().size());
         for (const Table& table : tables()) {
             modules_.push_back({&table, &asked_});

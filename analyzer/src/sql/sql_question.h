@@ -20,7 +20,8 @@ namespace beamdump::sql {
 using Value = std::variant<std::monostate, std::int64_t, double, std::string>;
 
 struct QuestionLimits {
-    std::uint64_t memory = 0;  ///< of SQLite's own data, bytes
+    std::uint64_t memory =
+        InputLimits::kDefaultMemory;  ///< of rows that are held and of SQLite's own data, bytes
     /// Steps of SQLite's machine; 0: no limit.
     std::uint64_t steps = 0;
     std::stop_token stop = {};  ///< kLimit after its request

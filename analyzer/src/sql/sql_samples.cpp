@@ -49,14 +49,13 @@ std::span<const Column> sample_columns() {
 
 Result<std::unique_ptr<Rows>> open_samples(const Source& source, const Request& /*request*/) {
     std::vector<query::Row> rows;
-    Room room(source.limits);
+    Room room(*source.memory);
     const auto take = [&](const SampleStack& sample, const SampledThread& thread,
                           std::uint64_t count) -> Result<void> {
         std::string stack;
         for (const std::string& frame : sample.frames | std::views::reverse) {
             stack += (stack.empty() ? "" : ";") + frame;
         }
-        RETURN_IF_ERROR(room.take(stack.size()));
         const auto& process = sample.process;
         rows.push_back({cell(count), cell(thread.name), cell(thread.scheduler),
                         process ? Cell(pid_text(process->owner_id)) : Cell(),
@@ -64,11 +63,11 @@ Result<std::unique_ptr<Rows>> open_samples(const Source& source, const Request& 
                         process ? cell(process->initial_call) : Cell(), first_of(sample.frames),
                         first_of(sample.native), stack.empty() ? Cell() : Cell(stack),
                         sample.callers_known()});
-        return {};
+        return room.take(rows.back());
     };
     RETURN_IF_ERROR(
         query::read_profile(*source.dump, source.file, SamplesBy::kNone, std::ref(take)));
-    return std::make_unique<HeldRows>(std::move(rows));
+    return std::make_unique<HeldRows>(std::move(rows), std::move(room));
 }
 
 }  // namespace beamdump::sql

@@ -53,9 +53,12 @@ Result<std::unique_ptr<Rows>> open_list(const Source& source, const Request& req
     const query::RowQuery query{.sort = request.sort.empty() ? std::string(kSort) : request.sort,
                                 .filters = request.filters,
                                 .limit = request.limit,
-                                .derived = false};
+                                .derived = false,
+                                .memory = source.memory};
     ASSIGN_OR_RETURN(auto list, kList(*source.dump, query));
-    return std::make_unique<HeldRows>(list.take());
+    RETURN_IF_ERROR(check_room(*source.memory));
+    Room room(*source.memory, list.memory());
+    return std::make_unique<HeldRows>(list.take(), std::move(room));
 }
 
 Result<query::RowList> carrier_list(Dump& dump, const query::RowQuery& query) {
@@ -273,16 +276,16 @@ Result<std::unique_ptr<Rows>> open_dictionary(const Source& source, const Reques
                                                                   text_of(request), options));
     RETURN_IF_ERROR(check_shown(listing->withheld(), listing->line()));
     std::vector<Row> rows;
-    Room room(source.limits);
+    Room room(*source.memory);
     Result<void> held;
     RETURN_IF_ERROR(listing->each([&](std::uint64_t /*index*/, const query::DictionaryLine& entry) {
         if (held) {
-            held = room.take(entry.key.text.size() + entry.value.text.size());
             rows.push_back({cell(entry.key.text), cell(entry.value.text), cell(entry.value.cut)});
+            held = room.take(rows.back());
         }
     }));
     RETURN_IF_ERROR(held);
-    return std::make_unique<HeldRows>(std::move(rows));
+    return std::make_unique<HeldRows>(std::move(rows), std::move(room));
 }
 
 constexpr std::uint64_t kBoxedTag = 2;  // erl_term.h
@@ -298,8 +301,9 @@ constexpr std::array kEtsRowColumns = {
 /// Rows of a table at any place, some of them held.
 class EtsRowTerms {
   public:
-    EtsRowTerms(Dump& dump, std::uint64_t table, const TagScheme& scheme)
-        : dump_(dump), table_(table), scheme_(scheme) {}
+    /// Non-owning.
+    EtsRowTerms(Dump& dump, query::EtsRowListing& listing, const TagScheme& scheme)
+        : dump_(dump), listing_(listing), scheme_(scheme) {}
 
     Result<TermAtHand> at(std::uint64_t place) {
         if (!held_.has(place)) {
@@ -328,36 +332,29 @@ class EtsRowTerms {
         constexpr std::uint64_t kMostHeld = 4096;
         held_.tuples.clear();
         held_.first = place;
-        for (const auto offset : dump_.trailer().ets_rows_offset()) {
-            ASSIGN_OR_RETURN(const auto rows, dump_.reader().message_at<records::EtsRows>(
-                                                  offset, format::RecordKind::kEtsRows));
-            if (!rows.has_table_index() || rows.table_index() != table_) {
-                continue;
-            }
-            if (place >= rows.rows()) {
-                place -= rows.rows();
-                continue;
-            }
-            if (!held_.record || held_.offset != offset) {
-                ASSIGN_OR_RETURN(held_.record, query::open_ets_rows(dump_, offset));
-                held_.offset = offset;
-            }
-            std::vector<std::uint64_t> places(std::min(
-                {query::rows_at_hand(*held_.record, place), rows.rows() - place, kMostHeld}));
-            std::iota(places.begin(), places.end(), place);
-            ASSIGN_OR_RETURN([[maybe_unused]] const bool whole,
-                             query::visit_ets_rows_at(
-                                 dump_, *held_.record, places, [this](query::EtsRowPlace row) {
-                                     held_.tuples.push_back(row.address | kBoxedTag);
-                                     return true;
-                                 }));
+        ASSIGN_OR_RETURN(const auto record, listing_.record_at(place));
+        if (!record) {
             return {};
         }
+        if (!held_.record || held_.offset != record->offset) {
+            ASSIGN_OR_RETURN(held_.record, query::open_ets_rows(dump_, record->offset));
+            held_.offset = record->offset;
+        }
+        const auto row = place - record->first_row;
+        std::vector<std::uint64_t> places(
+            std::min({query::rows_at_hand(*held_.record, row), record->rows - row, kMostHeld}));
+        std::iota(places.begin(), places.end(), row);
+        ASSIGN_OR_RETURN(
+            [[maybe_unused]] const bool whole,
+            query::visit_ets_rows_at(dump_, *held_.record, places, [this](query::EtsRowPlace at) {
+                held_.tuples.push_back(at.address | kBoxedTag);
+                return true;
+            }));
         return {};
     }
 
     Dump& dump_;
-    std::uint64_t table_;
+    query::EtsRowListing& listing_;
     TagScheme scheme_;
     Held held_;
 };
@@ -366,7 +363,7 @@ class EtsRowTerms {
 class EtsRows final : public Rows {
   public:
     EtsRows(Dump& dump, std::unique_ptr<query::EtsRowListing> listing, const TagScheme& scheme)
-        : listing_(std::move(listing)), terms_(dump, listing_->table().index, scheme) {}
+        : listing_(std::move(listing)), terms_(dump, *listing_, scheme) {}
 
     Result<bool> next(Row& row) override {
         while (given_ == rows_.size()) {
@@ -414,6 +411,7 @@ Result<std::unique_ptr<Rows>> open_ets_rows(const Source& source, const Request&
     options.limit = request.limit;
     options.term_bytes = kTermBytes;
     options.keys = true;
+    options.in_pieces = true;
     ASSIGN_OR_RETURN(auto listing,
                      query::EtsRowListing::open(*source.dump, text_of(request), options));
     ASSIGN_OR_RETURN(const auto scheme, node_scheme(*source.dump));

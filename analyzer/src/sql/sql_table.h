@@ -31,6 +31,9 @@ struct Source {
     std::string file;
     InputLimits limits = {};
     bool sensitive = false;  ///< also terms of processes that are flagged sensitive
+    /// What the rows of the statement's tables that are held take together. Non-owning; the
+    /// question has it.
+    Budget* memory = nullptr;
 };
 
 /// What a statement needs of a table: rows beyond it may be given, and are filtered out.

@@ -154,22 +154,22 @@ Result<std::unique_ptr<Rows>> open_terms(const Source& source, const Request& re
                      TermReading::open(*source.dump, source.file, process, query));
     RETURN_IF_ERROR(check_shown(reading->withheld(), reading->line()));
     std::vector<Row> rows;
-    Room room(source.limits);
+    Room room(*source.memory);
     Result<void> held;
     const auto take = [&](const query::TermPartLine& part) {
         if (!held) {
             return;
         }
-        held = room.take(part.step.size() + part.text.text.size());
         const bool sized = part.sizes.unreadable == 0;
         rows.push_back({cell(part.step), cell(part.field), std::string(part.kind), cell(part.count),
                         sized ? Cell(part.sizes.shared) : Cell(),
                         sized ? Cell(part.sizes.flat) : Cell(), cell(part.binary_bytes),
                         cell(part.text.text), cell(part.text.cut)});
+        held = room.take(rows.back());
     };
     RETURN_IF_ERROR(reading->each_part({take, [](const query::TermPartLine&, std::uint64_t) {}}));
     RETURN_IF_ERROR(held);
-    return std::make_unique<HeldRows>(std::move(rows));
+    return std::make_unique<HeldRows>(std::move(rows), std::move(room));
 }
 
 }  // namespace beamdump::sql

@@ -2,6 +2,10 @@
 
 #include "sample_dump.h"
 
+#include <cstdint>
+#include <optional>
+#include <vector>
+
 namespace beamdump::test {
 
 /// Three persistent terms: alpha => [0, 1, 2] in a record of its own with its words, one whose
@@ -56,25 +60,41 @@ inline void add_persistent_terms(SampleDump& dump) {
 /// Where the rows of samples are.
 inline constexpr std::uint64_t kEtsRow = 0x700000;
 
-/// A record with one row, at kEtsRow.
-inline void add_ets_row(DumpBuilder& builder, std::uint64_t table_index,
-                        const std::vector<std::uint64_t>& words) {
+/// A record of one row of a table.
+struct EtsRowAt {
+    std::uint64_t address = kEtsRow;
+    std::optional<std::uint64_t> first_row = {};  ///< rows of the table in the records before it
+    bool last = true;
+    bool in_trailer = true;
+};
+
+/// Writes it; its offset.
+inline std::uint64_t add_ets_row(DumpBuilder& builder, std::uint64_t table_index,
+                                 const std::vector<std::uint64_t>& words,
+                                 const EtsRowAt& row = {}) {
     records::PackedRegions packed;
     auto& region = *packed.add_region();
     region.set_kind(static_cast<std::uint32_t>(format::RegionKind::kEtsRow));
-    region.set_address(kEtsRow);
+    region.set_address(row.address);
     region.set_total_words(words.size());
     region.mutable_words()->Assign(words.begin(), words.end());
     records::EtsRows rows;
     rows.set_table_index(table_index);
+    if (row.first_row) {
+        rows.set_first_row(*row.first_row);
+    }
     rows.set_rows(1);
-    rows.set_last(true);
+    rows.set_last(row.last);
     auto& pack = *rows.mutable_directory()->add_packed_regions();
     pack.set_offset(builder.append(format::RecordKind::kPackedRegions, packed));
     pack.set_count(1);
-    pack.set_lowest_address(kEtsRow);
-    pack.set_highest_address(kEtsRow + words.size() * 8);
-    builder.trailer().add_ets_rows_offset(builder.append(format::RecordKind::kEtsRows, rows));
+    pack.set_lowest_address(row.address);
+    pack.set_highest_address(row.address + words.size() * 8);
+    const auto offset = builder.append(format::RecordKind::kEtsRows, rows);
+    if (row.in_trailer) {
+        builder.trailer().add_ets_rows_offset(offset);
+    }
+    return offset;
 }
 
 /// The sample's node with persistent terms and three ETS tables: one of which all is known, one of

@@ -151,7 +151,9 @@ TEST_F(SqlTest, ProcessesAreRows) {
 std::vector<query::Row> rows_of(Dump& dump, std::string_view table, const sql::Request& request) {
     const auto tables = sql::tables();
     const auto found = std::ranges::find(tables, table, &sql::Table::name);
-    auto opened = found->open({.dump = &dump, .file = "sample.beamdump"}, request);
+    Budget memory;
+    auto opened =
+        found->open({.dump = &dump, .file = "sample.beamdump", .memory = &memory}, request);
     EXPECT_TRUE(opened.has_value()) << table;
     std::vector<query::Row> all;
     for (query::Row row; opened && (*opened)->next(row).value_or(false);) {
@@ -422,6 +424,76 @@ TEST_F(SqlTest, MemoryAndStepsAreBounded) {
     const auto done = (*endless)->run({}, [](const auto& /*row*/) { return true; });
     ASSERT_FALSE(done);
     EXPECT_EQ(done.error().code, ErrorCode::kLimit);
+}
+
+TEST_F(SqlTest, TextsAreComparedByTheCollationThatIsAskedFor) {
+    EXPECT_EQ(rows("SELECT pid FROM processes WHERE registered_name = 'ALPHA' COLLATE NOCASE"),
+              "pid\n<0.1.0>\n");
+    EXPECT_EQ(rows("SELECT pid FROM processes WHERE registered_name = 'alpha  ' COLLATE RTRIM"),
+              "pid\n<0.1.0>\n");
+    EXPECT_EQ(rows("SELECT count(*) AS n FROM processes WHERE registered_name = 'ALPHA'"),
+              "n\n0\n");
+    EXPECT_EQ(rows("SELECT count(*) AS n FROM processes WHERE dump = "
+                   "(SELECT upper(dump) FROM processes LIMIT 1) COLLATE NOCASE"),
+              "n\n4\n");
+}
+
+TEST_F(SqlTest, OfNullThereAreNoRows) {
+    // Processes without a name are not missing from the answer.
+    EXPECT_EQ(rows("SELECT count(*) AS n FROM messages(NULL)"), "n\n0\n");
+    EXPECT_EQ(
+        rows("SELECT p.pid, m.number FROM processes p LEFT JOIN messages(p.registered_name) m "
+             "WHERE p.registered_name IS NULL ORDER BY 1 LIMIT 1"),
+        "pid,number\n<0.4.0>,\n");
+}
+
+TEST_F(SqlTest, ADumpIsNamedOnce) {
+    const Ran twice = program_.run({"sql", "sample.beamdump", "sample.beamdump", "SELECT 1"});
+    EXPECT_EQ(twice.status, 2);
+    EXPECT_THAT(twice.err, HasSubstr("sample.beamdump is named twice"));
+}
+
+TEST_F(SqlTest, ASentenceDoesNotRepeatALongPath) {
+    const Ran ran = ask("SELECT term('alpha', printf('%.*c', 100000, 'x'))");
+    EXPECT_EQ(ran.status, 3);
+    EXPECT_THAT(ran.err, HasSubstr("xxx..."));
+    EXPECT_LT(ran.err.size(), 2'000U);
+}
+
+TEST_F(SqlTest, RowsThatAreHeldAreBounded) {
+    constexpr int kTimers = 30'000;
+    constexpr int kOfAPage = 200;
+    SampleDump sample;
+    auto& builder = sample.builder();
+    for (int first = 0; first < kTimers; first += kOfAPage) {
+        records::Timers page;
+        for (int number = first; number < first + kOfAPage; ++number) {
+            auto& timer = *page.add_timer();
+            timer.set_kind(records::TIMER_KIND_MESSAGE);
+            timer.set_receiver_owner_id(format::owner_id_of(1, 0));
+            timer.set_message_words(static_cast<std::uint64_t>(number));
+        }
+        builder.trailer().add_timers_offset(builder.append(format::RecordKind::kTimers, page));
+    }
+    program_.put("timers.beamdump", sample.finish());
+    const auto asked = [&](const std::string& statement, const std::string& memory) {
+        return ask(statement, {"--csv", "--max-memory", memory}, "timers.beamdump");
+    };
+    const Ran all = asked("SELECT sum(message_words) AS n FROM timers", "64MiB");
+    EXPECT_EQ(all.status, 0) << all.err;
+    EXPECT_EQ(all.out, fmt::format("n\r\n{}\r\n", kTimers * (kTimers - 1LL) / 2));
+    const Ran refused = asked("SELECT sum(message_words) AS n FROM timers", "8MiB");
+    EXPECT_EQ(refused.status, 1);
+    EXPECT_THAT(refused.err, HasSubstr("the rows of a table need more memory"));
+    // Two that are held at once, though each alone has room.
+    EXPECT_EQ(asked("SELECT count(*) FROM timers", "20MiB").status, 0);
+    EXPECT_EQ(asked("SELECT a.message_words FROM timers a, timers b LIMIT 1", "64MiB").status, 0);
+    EXPECT_EQ(asked("SELECT a.message_words FROM timers a, timers b LIMIT 1", "20MiB").status, 1);
+    EXPECT_EQ(
+        asked("SELECT message_words FROM timers ORDER BY message_words DESC LIMIT 2", "8MiB").out,
+        "message_words\r\n29999\r\n29998\r\n");
+    EXPECT_EQ(asked("SELECT message_words FROM timers WHERE message_words = 7", "8MiB").out,
+              "message_words\r\n7\r\n");
 }
 
 TEST_F(SqlTest, AStatementIsReadFromAFile) {

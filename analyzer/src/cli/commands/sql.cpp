@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -108,6 +109,10 @@ class SqlCommand final : public Command {
         choice.other_sections = true;
         std::vector<sql::Source> sources;
         for (const auto& name : words_) {
+            // Rows are told apart by this name.
+            if (std::ranges::find(sources, name, &sql::Source::file) != sources.end()) {
+                return fail(ErrorCode::kUsage, fmt::format("{} is named twice", name));
+            }
             ASSIGN_OR_RETURN(auto* dump, invocation.open(name, choice));
             sources.push_back({dump, name, invocation.limits(), sensitive_});
         }

@@ -49,6 +49,7 @@ constexpr std::array kShorter = {
     std::pair{"Columns to sort by (default"sv, "Columns (default"sv},
     std::pair{", and do not cut lines to the width of the terminal"sv, ""sv},
     std::pair{"Show at most N"sv, "At most N"sv},
+    std::pair{"At most N (0: all; default 20)"sv, ""sv},
     std::pair{", with a message on standard error"sv, ""sv},
     std::pair{"Truncate each"sv, "Cut each"sv},
     std::pair{"A pid (<0.123.0> or 0.123.0) or a registered name"sv, "A pid or registered name"sv},

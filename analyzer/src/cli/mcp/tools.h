@@ -23,7 +23,8 @@ std::vector<mcp::Tool> make_tools(Writing writing);
 inline constexpr std::string_view kArguments =
     "`filter`: TEXT in a column, or 'COLUMN OP VALUE' with =, !=, <, >, <=, >= or ~ (has it; * "
     "stands for any text); all hold. `sort`: columns, amounts largest first, -COLUMN the other way "
-    "round. `group_by`: columns; groups are counted, with sums of amounts, which `sort` sorts by.";
+    "round. `group_by`: columns; groups are counted, with sums of amounts, which `sort` sorts by. "
+    "`limit`: at most so many, 0 for all; 20 if it says nothing else.";
 
 /// The members of a command's JSON answer with their types, as "properties" of JSON Schema; empty
 /// for a command that has no schema (schemas/json).

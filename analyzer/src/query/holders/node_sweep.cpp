@@ -113,7 +113,8 @@ Result<void> NodeSweep::rows(Dump& dump, SweepVisitor& visitor, const Begin& beg
     std::map<std::uint64_t, bool> whole;  // by table of which there are rows
     const EtsTableLine* at = nullptr;
     std::set<std::uint64_t> seen;
-    for (const auto offset : dump.trailer().ets_rows_offset()) {
+    ASSIGN_OR_RETURN(const auto offsets, ets_row_offsets(dump));
+    for (const auto offset : offsets) {
         if (!seen.insert(offset).second) {
             continue;
         }
@@ -124,8 +125,7 @@ Result<void> NodeSweep::rows(Dump& dump, SweepVisitor& visitor, const Begin& beg
         }
         const EtsTableLine& table = tables[record.table_index()];
         bool& is_whole = whole.try_emplace(table.index, true).first->second;
-        is_whole = is_whole && record.locked() + record.changed() + record.unreadable() == 0 &&
-                   !record.resized() && !record.cut_off() && !record.gone();
+        is_whole = is_whole && !lacks_rows(record);
         if (at != &table) {
             at = &table;
             const auto owner = owners.find(table.owner.value_or(""));

@@ -9,6 +9,16 @@
 
 namespace beamdump::query {
 
+std::uint64_t row_bytes(const Row& row) {
+    constexpr std::size_t kSmallText = 15;  // what a string has without memory of its own
+    std::uint64_t bytes = sizeof(Row) + row.capacity() * sizeof(Cell);
+    for (const Cell& cell : row) {
+        const auto* text = std::get_if<std::string>(&cell);
+        bytes += text != nullptr && text->capacity() > kSmallText ? text->capacity() : 0;
+    }
+    return bytes;
+}
+
 std::size_t column_place(std::span<const Column> columns, std::string_view name) {
     const auto found = std::ranges::find_if(columns, [name](const Column& column) {
         return column.name == name || (!column.also.empty() && column.also == name);

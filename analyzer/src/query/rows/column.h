@@ -16,6 +16,9 @@ namespace beamdump::query {
 using Cell = std::variant<std::monostate, bool, std::uint64_t, std::string>;
 using Row = std::vector<Cell>;
 
+/// Bytes of memory that a row takes.
+std::uint64_t row_bytes(const Row& row);
+
 /// Sets a cell where the dump has its value.
 template <typename Value>
 void set_if(Row& row, std::size_t place, bool has, Value value) {

@@ -148,6 +148,9 @@ Result<void> RowList::derive(const Derive& fill) {
     }
     RETURN_IF_ERROR(fill(rows));
     for (Row& row : held_) {
+        if (budget_ != nullptr) {
+            uncount(row);
+        }
         place(std::move(row));
     }
     held_.clear();
@@ -155,7 +158,13 @@ Result<void> RowList::derive(const Derive& fill) {
 }
 
 void RowList::add(Row row) {
+    if (out_of_memory()) {
+        return;
+    }
     if (holds_) {
+        if (budget_ != nullptr) {
+            count(row);
+        }
         held_.push_back(std::move(row));
     } else {
         place(std::move(row));
@@ -207,7 +216,26 @@ void RowList::place(Row row) {
         add_to_group(row);
         return;
     }
-    kept_.add({std::move(row), matching_++});
+    if (budget_ == nullptr) {
+        kept_.add({std::move(row), matching_++});
+        return;
+    }
+    count(row);
+    if (const auto dropped = kept_.add({std::move(row), matching_++})) {
+        uncount(dropped->row);
+    }
+}
+
+void RowList::count(const Row& row) {
+    const auto bytes = row_bytes(row);
+    bytes_ += bytes;
+    budget_->use_memory(bytes);
+}
+
+void RowList::uncount(const Row& row) {
+    const auto bytes = row_bytes(row);
+    bytes_ -= bytes;
+    budget_->give_memory(bytes);
 }
 
 void RowList::add_to_group(const Row& row) {

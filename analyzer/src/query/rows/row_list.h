@@ -3,6 +3,7 @@
 #include "query/rows/column.h"
 #include "query/rows/row_filter.h"
 
+#include <libdump/base/budget.h>
 #include <libdump/base/error.h>
 #include <libdump/base/first_items.h>
 
@@ -29,6 +30,9 @@ struct RowQuery {
     bool derived = true;  ///< fill derived columns
     /// Any rows that match will do: what is listed may end with the limit (RowList::is_full()).
     bool any = false;
+    /// What the rows in memory are counted against; null: nothing. Where they exceed it, no further
+    /// one is kept: it has Budget::memory_exceeded() then. Non-owning.
+    Budget* memory = nullptr;
     /// COLUMN[,COLUMN...]: those that the text shows; empty: those with a title.
     std::string columns = {};
 };
@@ -56,8 +60,13 @@ class RowList {
     /// Rows that are held now, for take() or derive().
     [[nodiscard]] std::size_t rows_in_memory() const { return held_.size() + kept_.items().size(); }
 
+    /// Bytes of them, where RowQuery::memory counts them.
+    [[nodiscard]] std::uint64_t memory() const { return bytes_; }
+
     /// Whether no further row is needed.
-    [[nodiscard]] bool is_full() const { return any_ && limit_ != 0 && matching_ >= limit_; }
+    [[nodiscard]] bool is_full() const {
+        return (any_ && limit_ != 0 && matching_ >= limit_) || out_of_memory();
+    }
     /// Whether a row passes the filters.
     [[nodiscard]] bool passes(const Row& row) const { return matches(row, Case::kMatters); }
 
@@ -114,6 +123,7 @@ class RowList {
         : columns_(columns),
           sort_(query.sort),
           limit_(query.limit),
+          budget_(query.memory),
           kept_(query.limit, {}),
           told_(columns.size()),
           sums_of_all_(columns.size(), 0),
@@ -123,12 +133,19 @@ class RowList {
     [[nodiscard]] bool matches(const Row& row, Case letters) const;
     [[nodiscard]] bool needs_derived() const;
     void place(Row row);
+    [[nodiscard]] bool out_of_memory() const {
+        return budget_ != nullptr && budget_->memory_exceeded();
+    }
+    void count(const Row& row);
+    void uncount(const Row& row);
     void add_to_group(const Row& row);
 
     std::span<const Column> columns_;
     std::string sort_;  ///< as asked for
     std::vector<SortKey> sort_keys_;
     std::uint64_t limit_;
+    Budget* budget_;  // non-owning
+    std::uint64_t bytes_ = 0;
     FirstItems<Kept, Order> kept_;
     std::vector<RowFilter> filters_;
     std::vector<std::size_t> shown_;

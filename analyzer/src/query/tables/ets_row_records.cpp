@@ -3,6 +3,7 @@
 #include <libdump/base/return_if_error.h>
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <utility>
 
@@ -75,6 +76,92 @@ std::uint64_t rows_at_hand(const EtsRowRecord& record, std::uint64_t row) {
         row -= pack.count;
     }
     return 0;
+}
+
+bool lacks_rows(const records::EtsRows& record) {
+    return record.locked() + record.changed() + record.unreadable() != 0 || record.resized() ||
+           record.cut_off() || record.gone();
+}
+
+Result<std::vector<std::uint64_t>> ets_row_offsets(Dump& dump) {
+    const auto& all = dump.trailer().ets_rows_offset();
+    if (dump.reader().recovered() == nullptr) {
+        return std::vector<std::uint64_t>(all.begin(), all.end());
+    }
+    struct Reading {
+        std::vector<std::uint64_t> offsets = {};
+        std::uint64_t rows = 0;
+        bool whole = false;
+    };
+    std::map<std::uint64_t, std::vector<Reading>> tables;
+    for (const auto offset : all) {
+        ASSIGN_OR_RETURN(const auto record, dump.reader().message_at<records::EtsRows>(
+                                                offset, format::RecordKind::kEtsRows));
+        if (!record.has_table_index()) {
+            continue;
+        }
+        auto& readings = tables[record.table_index()];
+        if (readings.empty() || (record.has_first_row() && record.first_row() == 0)) {
+            readings.emplace_back();
+        }
+        readings.back().offsets.push_back(offset);
+        readings.back().rows += record.rows();
+        readings.back().whole = record.last() && !lacks_rows(record);
+    }
+    std::vector<std::uint64_t> offsets;
+    for (const auto& [table, readings] : tables) {
+        const auto best = std::ranges::max_element(readings, {}, [](const Reading& reading) {
+            return std::pair(reading.whole, reading.rows);
+        });
+        offsets.insert(offsets.end(), best->offsets.begin(), best->offsets.end());
+    }
+    return offsets;
+}
+
+Result<EtsRowRecords> EtsRowRecords::of_table(Dump& dump, std::uint64_t table) {
+    EtsRowRecords records(dump, table);
+    ASSIGN_OR_RETURN(records.offsets_, ets_row_offsets(dump));
+    RETURN_IF_ERROR(records.find_first());
+    return records;
+}
+
+Result<records::EtsRows> EtsRowRecords::record(std::size_t at) {
+    return dump_->reader().message_at<records::EtsRows>(offsets_[at], format::RecordKind::kEtsRows);
+}
+
+Result<void> EtsRowRecords::find_first() {
+    std::size_t first = 0;
+    std::size_t end = offsets_.size();
+    while (first < end) {
+        const auto middle = first + (end - first) / 2;
+        ASSIGN_OR_RETURN(const auto found, record(middle));
+        if (found.table_index() < table_) {
+            first = middle + 1;
+        } else {
+            end = middle;
+        }
+    }
+    if (first < offsets_.size()) {
+        ASSIGN_OR_RETURN(const auto found, record(first));
+        together_ =
+            found.has_table_index() && found.table_index() == table_ && found.first_row() == 0;
+    }
+    // Of records that do not stand in the order of tables each is looked at.
+    at_ = together_ ? first : 0;
+    return {};
+}
+
+Result<std::optional<EtsRowRecords::Placed>> EtsRowRecords::next() {
+    for (; at_ < offsets_.size(); ++at_) {
+        ASSIGN_OR_RETURN(auto found, record(at_));
+        if (found.has_table_index() && found.table_index() == table_) {
+            return Placed{offsets_[at_++], std::move(found)};
+        }
+        if (together_) {
+            break;
+        }
+    }
+    return std::nullopt;
 }
 
 Result<std::unique_ptr<EtsRowRecord>> open_ets_rows(Dump& dump, std::uint64_t offset) {

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -47,6 +48,41 @@ struct EtsRowRecord {
 
 /// The record of rows at an offset. Non-owning: the dump must outlive it.
 Result<std::unique_ptr<EtsRowRecord>> open_ets_rows(Dump& dump, std::uint64_t offset);
+
+/// Whether rows of a table are missing, by what a record of them says.
+bool lacks_rows(const records::EtsRows& record);
+
+/// The places of the records of rows, table by table. Of a dump whose end is missing, where a table
+/// that kept changing may have been read several times, those of its best reading: a whole one, or
+/// the one with most rows.
+Result<std::vector<std::uint64_t>> ets_row_offsets(Dump& dump);
+
+/// The records of one table's rows, in order, each read when it is asked for. Non-owning: the dump
+/// must outlive it.
+class EtsRowRecords {
+  public:
+    /// Reads few records to find the first one of the table.
+    static Result<EtsRowRecords> of_table(Dump& dump, std::uint64_t table);
+
+    struct Placed {
+        std::uint64_t offset = 0;
+        records::EtsRows record;
+    };
+    /// Absent after the last one.
+    Result<std::optional<Placed>> next();
+
+  private:
+    EtsRowRecords(Dump& dump, std::uint64_t table) : dump_(&dump), table_(table) {}
+
+    Result<records::EtsRows> record(std::size_t at);
+    Result<void> find_first();
+
+    Dump* dump_;
+    std::uint64_t table_;
+    std::vector<std::uint64_t> offsets_;
+    std::size_t at_ = 0;
+    bool together_ = false;  ///< the records of the table stand together from at_ on
+};
 
 /// Tells the record's rows as they stand, until `visit` says that it needs no more. Whether it
 /// needed all.

@@ -86,29 +86,11 @@ Result<std::unique_ptr<EtsRowListing>> EtsRowListing::open(Dump& dump, const std
                                                            const EtsRowsOptions& options) {
     ASSIGN_OR_RETURN(auto found, find_table(dump, table));
     ASSIGN_OR_RETURN(const auto scheme, node_scheme(dump));
+    ASSIGN_OR_RETURN(auto records, EtsRowRecords::of_table(dump, found.index));
     std::unique_ptr<EtsRowListing> listing(
-        new EtsRowListing(dump, std::move(found), scheme, options));
-    for (const auto offset : dump.trailer().ets_rows_offset()) {
-        ASSIGN_OR_RETURN(const auto record, dump.reader().message_at<records::EtsRows>(
-                                                offset, format::RecordKind::kEtsRows));
-        if (!record.has_table_index() || record.table_index() != listing->table_.index) {
-            continue;
-        }
-        listing->records_.push_back({offset, record.rows()});
-        auto& counts = listing->counts_;
-        counts.captured += record.rows();
-        counts.locked += record.locked();
-        counts.changed += record.changed();
-        counts.unreadable += record.unreadable();
-        counts.resized |= record.resized();
-        counts.cut_off |= record.cut_off();
-        counts.gone |= record.gone();
-        if (record.has_deleted()) {
-            counts.deleted = counts.deleted.value_or(0) + record.deleted();
-        }
-        if (record.has_counted()) {
-            counts.counted = record.counted();
-        }
+        new EtsRowListing(dump, std::move(found), std::move(records), scheme, options));
+    for (bool more = true; more && !(options.in_pieces && !listing->records_.empty());) {
+        ASSIGN_OR_RETURN(more, listing->read_record());
     }
     if (listing->records_.empty() && !form_of(dump).table_rows) {
         return fail(ErrorCode::kNotFound,
@@ -122,6 +104,40 @@ Result<std::unique_ptr<EtsRowListing>> EtsRowListing::open(Dump& dump, const std
                                 table));
     }
     return listing;
+}
+
+Result<bool> EtsRowListing::read_record() {
+    ASSIGN_OR_RETURN(const auto next, unread_.next());
+    if (!next) {
+        return false;
+    }
+    const records::EtsRows& record = next->record;
+    records_.push_back({next->offset, counts_.captured, record.rows()});
+    counts_.captured += record.rows();
+    counts_.locked += record.locked();
+    counts_.changed += record.changed();
+    counts_.unreadable += record.unreadable();
+    counts_.resized |= record.resized();
+    counts_.cut_off |= record.cut_off();
+    counts_.gone |= record.gone();
+    if (record.has_deleted()) {
+        counts_.deleted = counts_.deleted.value_or(0) + record.deleted();
+    }
+    if (record.has_counted()) {
+        counts_.counted = record.counted();
+    }
+    return true;
+}
+
+Result<std::optional<EtsRowListing::Record>> EtsRowListing::record_at(std::uint64_t row) {
+    while (row >= counts_.captured) {
+        ASSIGN_OR_RETURN(const auto more, read_record());
+        if (!more) {
+            return std::nullopt;
+        }
+    }
+    const auto after = std::ranges::upper_bound(records_, row, {}, &Record::first_row);
+    return after == records_.begin() ? std::nullopt : std::optional(*std::prev(after));
 }
 
 Result<void> EtsRowListing::visit(const Visit& visit) {
@@ -243,7 +259,10 @@ void EtsRowListing::show_row(Reader& reader, Place place, const Show& show) {
 Result<bool> EtsRowListing::next_rows(const Show& show) {
     constexpr std::uint64_t kMostRowsAtATime = 1024;
     if (reached_.record == records_.size()) {
-        return false;
+        ASSIGN_OR_RETURN(const auto more, read_record());
+        if (!more) {
+            return false;
+        }
     }
     const Record& record = records_[reached_.record];
     if (!reached_.opened) {
@@ -253,12 +272,15 @@ Result<bool> EtsRowListing::next_rows(const Show& show) {
     std::vector<std::uint64_t> places(std::min(rows_at_a_time_, record.rows - reached_.row));
     rows_at_a_time_ = std::min(2 * rows_at_a_time_, kMostRowsAtATime);
     std::iota(places.begin(), places.end(), reached_.row);
+    std::uint64_t told = 0;
     RETURN_IF_ERROR(visit_ets_rows_at(dump_, *reached_.opened, places, [&](Place place) {
         show_row(*reached_.reader, place, show);
+        ++told;
         return true;
     }));
     reached_.row += places.size();
-    if (reached_.row == record.rows) {
+    // A record may say that it has more rows than there are.
+    if (reached_.row == record.rows || told < places.size()) {
         reached_ = {.record = reached_.record + 1, .row = 0};
     }
     return true;

@@ -16,6 +16,8 @@ struct EtsRowsOptions {
     std::uint64_t limit = 20;        ///< 0: all
     std::size_t term_bytes = 0;      ///< of each row's text; 0: all
     bool keys = false;               ///< also the text of each row's key
+    /// next_rows() and record_at() alone are called: records are read when these come to them.
+    bool in_pieces = false;
 };
 
 /// stored or size. kUsage.
@@ -56,6 +58,7 @@ class EtsRowListing {
                                                        const EtsRowsOptions& options);
 
     [[nodiscard]] const EtsTableLine& table() const { return table_; }
+    /// In pieces: of the records so far, which are all after the last row.
     [[nodiscard]] const EtsRowCounts& counts() const { return counts_; }
     [[nodiscard]] const EtsRowsOptions& options() const { return options_; }
 
@@ -84,13 +87,30 @@ class EtsRowListing {
     /// options' order, key and limit. False after the last one.
     Result<bool> next_rows(const Show& show);
 
+    /// A record, and how many rows of the table are in those before it.
+    struct Record {
+        std::uint64_t offset = 0;
+        std::uint64_t first_row = 0;
+        std::uint64_t rows = 0;
+    };
+    /// The one that has a row of the table, by its number from 0; absent where none does.
+    Result<std::optional<Record>> record_at(std::uint64_t row);
+
     /// After each(): rows that match, and what in their texts could not be shown.
     [[nodiscard]] std::uint64_t matching() const { return matching_; }
     [[nodiscard]] std::uint64_t placeholders() const { return placeholders_; }
 
   private:
-    EtsRowListing(Dump& dump, EtsTableLine table, TagScheme scheme, const EtsRowsOptions& options)
-        : dump_(dump), table_(std::move(table)), scheme_(scheme), options_(options) {}
+    EtsRowListing(Dump& dump, EtsTableLine table, EtsRowRecords unread, TagScheme scheme,
+                  const EtsRowsOptions& options)
+        : dump_(dump),
+          table_(std::move(table)),
+          scheme_(scheme),
+          options_(options),
+          unread_(std::move(unread)) {}
+
+    /// False after the last record.
+    Result<bool> read_record();
 
     using Place = EtsRowPlace;
     using Visit = std::function<bool(Reader& reader, std::uint64_t record_offset, Place place)>;
@@ -109,10 +129,7 @@ class EtsRowListing {
     TagScheme scheme_;
     EtsRowsOptions options_;
     EtsRowCounts counts_;
-    struct Record {
-        std::uint64_t offset = 0;
-        std::uint64_t rows = 0;
-    };
+    EtsRowRecords unread_;
     std::vector<Record> records_;
     /// Where next_rows() is: rows of records_[record] from `row` on.
     struct Reached {

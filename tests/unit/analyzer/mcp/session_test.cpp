@@ -9,10 +9,13 @@
 #include <gtest/gtest.h>
 #include <simdjson.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <memory>
+#include <ranges>
 #include <span>
 #include <string>
 #include <string_view>
@@ -117,10 +120,36 @@ TEST_F(McpSession, DiscoversWithoutAHandshake) {
     EXPECT_THAT(ask("tools/list"), HasSubstr(R"("name":"summary")"));
 }
 
+/// The largest tools of a list, a line each.
+std::string largest_tools(const std::string& listed) {
+    constexpr std::size_t kShown = 8;
+    simdjson::dom::parser parser;
+    const simdjson::dom::element answer = parser.parse(listed);
+    std::vector<std::pair<std::size_t, std::string>> tools;
+    for (const simdjson::dom::element tool : answer["result"]["tools"].get_array()) {
+        tools.emplace_back(simdjson::minify(tool).size(), tool["name"].get_string().value());
+    }
+    std::ranges::sort(tools, std::greater{});
+    std::string lines;
+    for (const auto& [bytes, name] : tools | std::views::take(kShown)) {
+        lines += fmt::format("{:>6} {}\n", bytes, name);
+    }
+    return lines;
+}
+
 TEST_F(McpSession, TheListOfToolsIsShortUnlessItsAnswersAreToldToo) {
     constexpr std::size_t kMostBytes = 24'000;
     const auto listed = ask("tools/list");
-    EXPECT_LT(listed.size(), kMostBytes);
+    EXPECT_LT(listed.size(), kMostBytes)
+        << "Each assistant pays for tools/list at its start, so a new tool, option or longer "
+           "sentence "
+           "needs room. Do not raise the bound: shorten sentences, give options that a model has "
+           "no "
+           "use of to kLeftOut, or a shorter form of what many tools say to kShorter (both in "
+           "analyzer/src/cli/mcp/tools.cpp). docs/adding-a-command.md has more. The largest tools, "
+           "in "
+           "bytes:\n"
+        << largest_tools(listed);
     EXPECT_THAT(listed, Not(HasSubstr("outputSchema")));
     begin({.dumps = {dump_}, .folders = {}, .tells_answers = true, .open = {}});
     EXPECT_THAT(ask("tools/list"), HasSubstr(R"("outputSchema":{"type":"object")"));

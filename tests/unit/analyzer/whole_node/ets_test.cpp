@@ -1,4 +1,5 @@
 #include "program.h"
+#include "query/tables/ets_rows.h"
 #include "query/tables/ets_tables.h"
 #include "sample_tables.h"
 
@@ -245,6 +246,116 @@ Groups of a sample of 1,000 rows, evenly spread over the table
     program_.put("small.beamdump", dump_with_many_rows(1'000));
     EXPECT_THAT(program_.run({"ets", "small.beamdump", "alpha"}).out,
                 ::testing::Not(HasSubstr("sample")));
+}
+
+/// Tables that only their ids name, whose rows are then added.
+SampleDump dump_with_tables(std::uint64_t count) {
+    SampleDump dump;
+    dump.add(alpha_process());
+    records::EtsTables page;
+    for (std::uint64_t number = 0; number < count; ++number) {
+        auto& table = *page.add_table();
+        for (const std::uint32_t part : {static_cast<std::uint32_t>(number), 2U, 1U}) {
+            table.add_reference(part);
+        }
+        table.set_key_position(1);
+        table.set_compressed(false);
+    }
+    auto& builder = dump.builder();
+    builder.trailer().add_ets_tables_offset(builder.append(format::RecordKind::kEtsTables, page));
+    return dump;
+}
+
+std::string table_id(Dump& dump, std::size_t table) {
+    return expect_value(query::ets_tables(dump)).at(table).id.value_or("?");
+}
+
+TEST_F(EtsTest, TheRowsOfOneTableAreFoundByFewRecords) {
+    constexpr std::uint64_t kTables = 200;
+    constexpr std::uint64_t kWords = 300;
+    auto dump = dump_with_tables(kTables);
+    for (std::uint64_t table = 0; table < kTables; ++table) {
+        for (std::uint64_t row = 0; row < 3; ++row) {
+            std::vector<std::uint64_t> words = {tuple_header(kWords)};
+            for (std::uint64_t at = 0; at < kWords; ++at) {
+                words.push_back(small_word(table * 3 + row));
+            }
+            add_ets_row(
+                dump.builder(), table, words,
+                {.address = kEtsRow + row * 8 * (kWords + 1), .first_row = row, .last = row == 2});
+        }
+    }
+    program_.put("many.beamdump", dump.finish());
+    auto opened = expect_value(Dump::open(program_.path("many.beamdump")));
+    constexpr std::uint64_t kAsked = 123;
+    const auto id = table_id(*opened, kAsked);
+    const auto before = opened->reader().stats().frames_decompressed;
+    query::EtsRowsOptions options;
+    options.term_bytes = 10;
+    options.in_pieces = true;
+    auto listing = expect_value(query::EtsRowListing::open(*opened, id, options));
+    std::vector<std::string> texts;
+    while (expect_value(listing->next_rows(
+        [&](const query::EtsRowLine& row) { texts.push_back(row.row.text.substr(0, 4)); }))) {
+    }
+    EXPECT_THAT(texts, ElementsAre("{369", "{370", "{371"));
+    EXPECT_EQ(listing->counts().captured, 3U);
+    EXPECT_GT(opened->reader().frames(), kTables);
+    EXPECT_LT(opened->reader().stats().frames_decompressed - before, 20U);
+    EXPECT_EQ(expect_value(listing->record_at(2))->first_row, 2U);
+    EXPECT_FALSE(expect_value(listing->record_at(3)).has_value());
+}
+
+TEST_F(EtsTest, RowsAreFoundWhereRecordsAreNotInTheOrderOfTables) {
+    auto dump = dump_with_tables(3);
+    const auto row = [](std::uint64_t value) {
+        return std::vector{tuple_header(1), small_word(value)};
+    };
+    add_ets_row(dump.builder(), 2, row(1), {.last = false});
+    add_ets_row(dump.builder(), 0, row(2), {.address = kEtsRow + 16});
+    add_ets_row(dump.builder(), 1, row(3), {.address = kEtsRow + 32});
+    add_ets_row(dump.builder(), 2, row(4), {.address = kEtsRow + 48, .first_row = 1});
+    program_.put("mixed.beamdump", dump.finish());
+    auto opened = expect_value(Dump::open(program_.path("mixed.beamdump")));
+    const Ran ran =
+        program_.run({"sql", "mixed.beamdump", "--csv",
+                      "SELECT t.id, r.term FROM ets_tables t, ets_rows(t.id) r ORDER BY r.term"});
+    EXPECT_EQ(ran.err, "");
+    for (const auto& [table, text] :
+         {std::pair(2U, "{1}"), {0U, "{2}"}, {1U, "{3}"}, {2U, "{4}"}}) {
+        EXPECT_THAT(ran.out, HasSubstr(table_id(*opened, table) + "," + text)) << ran.out;
+    }
+}
+
+TEST_F(EtsTest, OfADumpThatBreaksOffOneReadingOfATableCounts) {
+    auto dump = dump_with_tables(1);
+    const auto add = [&](std::uint64_t value, std::uint64_t first_row) {
+        add_ets_row(dump.builder(), 0, {tuple_header(1), small_word(value)},
+                    {.address = kEtsRow + value * 16,
+                     .first_row = first_row,
+                     .last = false,
+                     .in_trailer = false});
+    };
+    add(1, 0);
+    add(2, 1);
+    add(3, 0);
+    // So that the trailer is in a frame of its own, which is lost.
+    for (std::uint64_t other = 1; other < 5; ++other) {
+        add_ets_row(dump.builder(), other, std::vector<std::uint64_t>(450, small_word(other)),
+                    {.in_trailer = false});
+    }
+    std::vector<std::byte> cut = dump.finish();
+    cut.resize(cut.size() - 300);
+    program_.put("cut.beamdump", cut);
+    auto opened = expect_value(Dump::open(program_.path("cut.beamdump")));
+    const auto id = table_id(*opened, 0);
+    const Ran sql = program_.run(
+        {"sql", "cut.beamdump", "--csv", fmt::format("SELECT term FROM ets_rows('{}')", id)});
+    EXPECT_EQ(sql.status, 3);
+    EXPECT_EQ(sql.out, "term\r\n{1}\r\n{2}\r\n");
+    EXPECT_THAT(sql.err, HasSubstr("was cut off"));
+    const Ran list = program_.run({"ets", "cut.beamdump", id});
+    EXPECT_THAT(list.out, HasSubstr("2 rows captured"));
 }
 
 TEST_F(EtsTest, ADumpWithoutTablesSaysSo) {
