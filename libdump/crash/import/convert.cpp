@@ -107,7 +107,7 @@ class SectionPages {
 Result<std::uint64_t> write_other_sections(const CrashDump& dump, std::uint32_t word_bytes,
                                            Names& names, DumpWriter& writer,
                                            records::Trailer& trailer) {
-    SectionRecords records(names, word_bytes, writer, trailer);
+    SectionRecords records(names, dump.header().slogan, word_bytes, writer, trailer);
     SectionPages pages(dump.text(), writer, trailer, records);
     for (const auto& part : dump.other_sections()) {
         RETURN_IF_ERROR(pages.add(part));

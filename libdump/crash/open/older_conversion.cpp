@@ -46,7 +46,8 @@ Result<void> add_records(Dump& dump, DumpWriter& writer, records::Trailer& trail
                 names.restore_next_atom(number + 1);
             }
         }));
-    SectionRecords records(names, dump.node().word_size(), writer, trailer);
+    SectionRecords records(names, dump.capture().slogan(), dump.node().word_size(), writer,
+                           trailer);
     for (const auto offset : dump.trailer().crash_sections_offset()) {
         ASSIGN_OR_RETURN(const auto page, dump.reader().message_at<records::CrashSections>(
                                               offset, format::RecordKind::kCrashSections));

@@ -54,7 +54,7 @@ INCIDENTS = {
     "atoms": ("atom_table", "incident_param_N"),
 }
 # What is said of what a crash dump's text never has.
-LACKING = "dump has no (sockets|sections of schedulers)"
+LACKING = "dump has no (sockets|sections of (schedulers|ETS tables|ports|timers|other nodes))"
 # How often is asked again while the incident before is still there.
 AGAIN = 40
 # What earlier incidents leave behind: free memory of carriers.

@@ -145,6 +145,14 @@ class CrashDumpText(unittest.TestCase):
         self.assertGreater(sections.count(b"=binary"), 0)
         self.assertGreater(summary["node"]["schedulers"], 0)
 
+    def test_what_the_text_does_not_have_is_not_told_as_none(self):
+        """It has no sections of tables, ports, timers and other nodes, of which the node has some."""
+        for command, things in (("ets", "ETS tables"), ("ports", "ports"), ("timers", "timers"), ("nodes", "other nodes"),
+                                ("schedulers", "schedulers")):
+            with self.subTest(command):
+                said = tools.expect(tools.analyze(command, self.text), 1).diagnostics
+                self.assertIn(f"the crash dump has no sections of {things}", said)
+
     def test_the_file(self):
         """Only its owner can read it, it replaces a file only with --force, and it costs little
         memory."""

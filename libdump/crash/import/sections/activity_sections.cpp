@@ -61,7 +61,7 @@ class PortSections final : public SectionReader {
         RETURN_IF_ERROR(names_.check());
         return pages_.add([this](records::Ports& page) { *page.add_port() = port_; });
     }
-    Result<void> finish() override { return pages_.finish(true); }
+    Result<void> finish(bool also_none) override { return pages_.finish(also_none); }
 
   private:
     template <typename Set>
@@ -116,7 +116,7 @@ class TimerSections final : public SectionReader {
             *page.add_timer() = timer_;
         });
     }
-    Result<void> finish() override { return pages_.finish(true); }
+    Result<void> finish(bool also_none) override { return pages_.finish(also_none); }
 
   private:
     Names& names_;
@@ -218,7 +218,7 @@ class SchedulerSections final : public SectionReader {
         }
         return pages_.add([this](records::Schedulers& page) { *page.add_run_queue() = queue_; });
     }
-    Result<void> finish() override { return pages_.finish(false); }
+    Result<void> finish(bool /*also_none*/) override { return pages_.finish(false); }
 
   private:
     template <typename Set>
@@ -277,7 +277,7 @@ class NodeSections final : public SectionReader {
         return pages_.add(
             [this](records::DistributionEntries& page) { *page.add_entry() = entry_; });
     }
-    Result<void> finish() override { return pages_.finish(true); }
+    Result<void> finish(bool also_none) override { return pages_.finish(also_none); }
 
   private:
     Names& names_;

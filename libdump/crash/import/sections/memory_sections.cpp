@@ -77,7 +77,7 @@ class AllocatorSections final : public SectionReader {
             [this](records::Allocators& page) { page.add_instance()->Swap(&instance_); });
     }
 
-    Result<void> finish() override {
+    Result<void> finish(bool /*also_none*/) override {
         if (system_.has_segment_cache() || system_.has_default_mapper()) {
             ASSIGN_OR_RETURN(const auto offset,
                              writer_.append(format::RecordKind::kSystemMemory, system_));

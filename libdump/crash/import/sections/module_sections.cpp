@@ -89,7 +89,7 @@ class ModuleSections final : public SectionReader {
         ++old_modules_;
         return pages_.add([this](records::LoadedModules& page) { *page.add_module() = old_; });
     }
-    Result<void> finish() override { return pages_.finish(false); }
+    Result<void> finish(bool /*also_none*/) override { return pages_.finish(false); }
 
   private:
     records::Module& instance_of(std::string_view line_name) {

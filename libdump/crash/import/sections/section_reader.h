@@ -29,8 +29,8 @@ class SectionReader {
     virtual void line(const SectionLine& line) = 0;
     /// The section ends.
     virtual Result<void> end() = 0;
-    /// So does the text.
-    virtual Result<void> finish() = 0;
+    /// So does the text. `also_none`: it would have had such a section, so there are none of them.
+    virtual Result<void> finish(bool also_none) = 0;
 };
 
 /// The number of the atom that all of `text` is, as the VM prints one; nothing for an empty text.

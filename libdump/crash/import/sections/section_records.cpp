@@ -4,15 +4,18 @@
 #include <libdump/crash/import/sections/module_sections.h>
 #include <libdump/crash/import/sections/section_records.h>
 #include <libdump/crash/import/sections/table_sections.h>
+#include <libdump/crash/text/crash_dump.h>
 
 #include <algorithm>
 #include <utility>
 
 namespace beamdump::crash {
 
-SectionRecords::SectionRecords(Names& names, std::uint32_t word_bytes, DumpWriter& writer,
-                               records::Trailer& trailer)
-    : take_line_([this](const SectionLine& line) { reader_->line(line); }), lines_(take_line_) {
+SectionRecords::SectionRecords(Names& names, std::string_view slogan, std::uint32_t word_bytes,
+                               DumpWriter& writer, records::Trailer& trailer)
+    : take_line_([this](const SectionLine& line) { reader_->line(line); }),
+      lines_(take_line_),
+      by_vm_(!slogan.starts_with(kRunningNodeSlogan)) {
     readers_.push_back(port_sections(names, writer, trailer));
     readers_.push_back(timer_sections(names, writer, trailer));
     readers_.push_back(scheduler_sections(writer, trailer));
@@ -50,7 +53,7 @@ Result<void> SectionRecords::end() {
 Result<void> SectionRecords::finish() {
     RETURN_IF_ERROR(end());
     for (const auto& reader : readers_) {
-        RETURN_IF_ERROR(reader->finish());
+        RETURN_IF_ERROR(reader->finish(by_vm_));
     }
     return {};
 }

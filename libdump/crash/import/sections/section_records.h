@@ -13,9 +13,9 @@ namespace beamdump::crash {
 /// other nodes, ETS tables, modules, allocators. Non-owning: names, writer and trailer.
 class SectionRecords {
   public:
-    /// `word_bytes`: of the node.
-    SectionRecords(Names& names, std::uint32_t word_bytes, DumpWriter& writer,
-                   records::Trailer& trailer);
+    /// `slogan`: of the text. `word_bytes`: of the node.
+    SectionRecords(Names& names, std::string_view slogan, std::uint32_t word_bytes,
+                   DumpWriter& writer, records::Trailer& trailer);
 
     /// A section's lines, or the next ones of the section before.
     SectionRecords(const SectionRecords&) = delete;
@@ -37,6 +37,7 @@ class SectionRecords {
     std::function<void(const SectionLine&)> take_line_;
     SectionLines lines_;
     std::uint64_t old_modules_ = 0;
+    bool by_vm_;  ///< the text: it would have sections of all
 };
 
 }  // namespace beamdump::crash

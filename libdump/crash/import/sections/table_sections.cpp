@@ -124,7 +124,7 @@ class EtsSections final : public SectionReader {
             ++written_;
         });
     }
-    Result<void> finish() override { return pages_.finish(true); }
+    Result<void> finish(bool also_none) override { return pages_.finish(also_none); }
 
   private:
     /// A named table's identifier is its name here: an atom. Before OTP 20 that of an unnamed one
