@@ -13,6 +13,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using Timers = beam::TimerReader::Left;
 using Connections = beam::DistributionReader::Left;
+using Ports = beam::PortReader::Left;
 
 /// The warnings of a trailer that `warn_of` added to.
 template <typename... Arguments, typename... Given>
@@ -78,10 +79,12 @@ TEST(Warnings, WarningsOfSchedulersAndPortsHavePlurals) {
     EXPECT_THAT(told(warn_of_schedulers, 0, ""), IsEmpty());
     EXPECT_THAT(told(warn_of_schedulers, 1, "a"),
                 ElementsAre("1 scheduler or run queue could not be read, as: a"));
-    EXPECT_THAT(told(warn_of_ports, 0), IsEmpty());
-    EXPECT_THAT(told(warn_of_ports, 1), ElementsAre("1 port changed each time that it was read"));
-    EXPECT_THAT(told(warn_of_ports, 2),
-                ElementsAre("2 ports changed each time that they were read"));
+    EXPECT_THAT(told(warn_of_ports, Ports{}), IsEmpty());
+    EXPECT_THAT(told(warn_of_ports, Ports{.unreadable = 1, .suspended = 0, .why = ""}),
+                ElementsAre("1 port changed each time that it was read"));
+    EXPECT_THAT(told(warn_of_ports, Ports{.unreadable = 2, .suspended = 1, .why = "a"}),
+                ElementsAre("2 ports changed each time that they were read",
+                            "the processes that 1 port has suspended could not be read, as: a"));
 }
 
 }  // namespace
