@@ -316,7 +316,7 @@ class Version(unittest.TestCase):
         told = subprocess.run([PROGRAMS / "beamdump-capture", "--version"], capture_output=True, text=True,
                               timeout=SECONDS, check=True).stdout
         layouts = sorted(path.stem.removeprefix("otp-") for path in
-                         (FORMATS.parents[1] / "schemas" / "layouts").glob("otp-*.json"))
+                         (FORMATS.parents[1] / "schemas" / "layouts").glob("otp-??.json"))
         self.assertIn(f"Layouts: OTP {', '.join(layouts)},", told)
         format_h = (FORMATS.parents[1] / "libdump/format/format.h").read_text()
         major, minor = (re.search(rf"k{part}Version = (\d+);", format_h)[1] for part in ("Major", "Minor"))

@@ -37,10 +37,6 @@ struct ProcessSections {
     std::optional<Span> heap;
 };
 
-/// What the slogan of a text begins with that beamdump-analyze has written of a running node. It
-/// has no sections of ports, timers and ETS tables.
-inline constexpr std::string_view kRunningNodeSlogan = "No crash: beamdump-capture";
-
 /// The head of the dump: `=erl_crash_dump` and the lines up to the next section.
 struct CrashHeader {
     std::string version;  ///< of the text format, "0.5"; empty in those of OTP releases before R15

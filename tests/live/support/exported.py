@@ -28,8 +28,8 @@ LISTS = {
     "allocator": (("allocators",), "allocators", {}),
     "resident": (("memory",), "resident_parts", {}),
 }
-# Only in the command's answer; of names from dictionaries an export has a process's display_name.
-LEFT_OUT = {"memory_words", "figures", "label", "process_name", "owner_display_name",
+# Only in the command's answer; names of a process are in an export's line of the process.
+LEFT_OUT = {"memory_words", "figures", "label", "process_name", "owner_display_name", "owner_initial_call",
             "receiver_display_name", "process_display_name", "controller_display_name", "value"}
 # What a process is called by: the first of these that it has.
 NAMES = ("registered_name", "label", "process_name", "translated_initial_call", "initial_call")

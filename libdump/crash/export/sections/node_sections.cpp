@@ -1,7 +1,7 @@
 #include <libdump/base/return_if_error.h>
 #include <libdump/base/terminal_text.h>
 #include <libdump/crash/export/sections/node_sections.h>
-#include <libdump/crash/text/crash_dump.h>
+#include <libdump/format/running_node_slogan.h>
 #include <libdump/model/dump_form.h>
 #include <libdump/term/atom_text.h>
 
@@ -42,7 +42,7 @@ std::string slogan(const Dump& dump, std::string_view version) {
     if (is_of_crash_dump(dump)) {
         return capture.slogan();
     }
-    std::string text(kRunningNodeSlogan);
+    std::string text(format::kRunningNodeSlogan);
     if (capture.has_tool_version()) {
         text += " " + capture.tool_version();
     }

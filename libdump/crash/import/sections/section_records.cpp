@@ -4,7 +4,7 @@
 #include <libdump/crash/import/sections/module_sections.h>
 #include <libdump/crash/import/sections/section_records.h>
 #include <libdump/crash/import/sections/table_sections.h>
-#include <libdump/crash/text/crash_dump.h>
+#include <libdump/format/running_node_slogan.h>
 
 #include <algorithm>
 #include <utility>
@@ -15,7 +15,7 @@ SectionRecords::SectionRecords(Names& names, std::string_view slogan, std::uint3
                                DumpWriter& writer, records::Trailer& trailer)
     : take_line_([this](const SectionLine& line) { reader_->line(line); }),
       lines_(take_line_),
-      by_vm_(!slogan.starts_with(kRunningNodeSlogan)) {
+      by_vm_(!slogan.starts_with(format::kRunningNodeSlogan)) {
     readers_.push_back(port_sections(names, writer, trailer));
     readers_.push_back(timer_sections(names, writer, trailer));
     readers_.push_back(scheduler_sections(writer, trailer));

@@ -48,8 +48,12 @@ class AtomsTest : public ::testing::Test {
         builder.trailer().set_node_offset(builder.append(format::RecordKind::kNode, node));
         builder.add_atoms(0, {"false", "true", "param_1", "sole"});
         builder.add_atoms(4, {"param_22", "param_333", "Other 7"});
-        if (!more_atoms_.empty()) {
-            builder.add_atoms(7, more_atoms_);
+        constexpr std::size_t kAtomsOfARecord = 100;
+        for (std::size_t at = 0; at < more_atoms_.size(); at += kAtomsOfARecord) {
+            const auto end = std::min(at + kAtomsOfARecord, more_atoms_.size());
+            builder.add_atoms(static_cast<std::uint32_t>(7 + at),
+                              {more_atoms_.begin() + static_cast<std::ptrdiff_t>(at),
+                               more_atoms_.begin() + static_cast<std::ptrdiff_t>(end)});
         }
         builder.add_process_index();
         program_.put("atoms.beamdump", builder.finish());
