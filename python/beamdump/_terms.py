@@ -195,7 +195,7 @@ class Map(_Counted, collections.abc.Mapping):
 
 
 class Fun(_Sequence):
-    """A fun: the terms of its environment count from 0. The process that made it is at("creator")."""
+    """A fun: the terms of its environment count from 0. On OTP 25 the process that made it is at("creator")."""
 
     step = "environment"
     _length = None

@@ -14,10 +14,10 @@ namespace {
 Result<Layout> choose_layout(const std::string& release, Architecture architecture,
                              const LocateOptions& options) {
     if (options.layout && options.layout->architecture() != architecture) {
-        return fail(
-            ErrorCode::kNoLayout,
-            fmt::format("the layout {} is of {}, but the node is of {}", options.layout->name(),
-                        name_of(options.layout->architecture()), name_of(architecture)));
+        return fail(ErrorCode::kUnsupported,
+                    fmt::format("layout {} does not fit this node: expected one of {}, it is of {}",
+                                options.layout->name(), name_of(architecture),
+                                name_of(options.layout->architecture())));
     }
     if (options.layout) {
         return *options.layout;

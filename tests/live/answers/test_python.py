@@ -18,6 +18,7 @@ import warnings
 from support import tools
 from support.node import start_workload
 from support.paths import ANALYZE, ROOT
+from support.release import RELEASE
 
 sys.path.insert(0, str(ROOT / "python"))
 beamdump = importlib.import_module("beamdump")
@@ -161,7 +162,10 @@ class Python(unittest.TestCase):
         self.assertIsInstance(terms["function"], beamdump.Fun)
         self.assertIsInstance(terms["function"][0], beamdump.Pid)
         self.assertEqual([type(part) for part in terms["function"]], [beamdump.Pid])
-        self.assertEqual((len(terms["function"]), terms["function"].at("creator")), (1, terms["pid"]))
+        self.assertEqual(len(terms["function"]), 1)
+        if RELEASE == "25":
+            # Later releases do not keep who made a fun.
+            self.assertEqual(terms["function"].at("creator"), terms["pid"])
         with self.assertRaises(IndexError):
             terms["function"][1]
         # One that no module has made of terms.

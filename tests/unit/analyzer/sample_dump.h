@@ -27,6 +27,7 @@ struct SampleLayout {
     std::string system_version = {};                      // empty: not known
     std::optional<std::uint32_t> processes_started = {};  // as the capture began
     std::string process_state = "S";                      // of /proc/PID/stat
+    records::CaptureMode mode = records::CAPTURE_MODE_FREEZE;
     std::string module_name = kSampleAtoms[kModuleAtom];
     std::uint32_t frame_bytes = 4096;
     std::uint32_t process_limit = 262144;
@@ -117,7 +118,7 @@ class SampleDump {
     void add_node() {
         records::Capture capture;
         capture.set_tool_version("0.1.0");
-        capture.set_mode(records::CAPTURE_MODE_FREEZE);
+        capture.set_mode(layout_.mode);
         capture.set_started_us(captured_us_);
         capture.set_os_pid(layout_.os_pid);
         capture.set_host_name("box");

@@ -48,8 +48,11 @@ bool NodeNames::elixir() const {
 }
 
 std::string NodeNames::shown(const std::string& name) const {
-    return dump_ != nullptr && name.starts_with(kQuotedAlias) && elixir() ? elixir_name(name)
-                                                                          : name;
+    if (dump_ == nullptr || !name.contains(kQuotedAlias) || !elixir()) {
+        return name;
+    }
+    // Of a supervisor the initial call has its module in place of the function.
+    return name.starts_with(kQuotedAlias) ? elixir_name(name) : sentence(name);
 }
 
 std::string NodeNames::sentence(const std::string& text) const {

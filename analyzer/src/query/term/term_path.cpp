@@ -32,7 +32,7 @@ class Steps {
             case Kind::kPair:
                 return key_text(step.index == 0 ? "as key" : "key", step);
             case Kind::kFun:
-                return environment(step.index);
+                return environment(step);
             case Kind::kRecord:
                 return step.index == 0 ? "definition" : key_text("field", step);
             case Kind::kKept:
@@ -42,11 +42,24 @@ class Steps {
     }
 
   private:
-    [[nodiscard]] std::string environment(std::uint64_t index) const {
+    [[nodiscard]] std::string environment(const PathStep& step) const {
         // The creator is a term like those of the environment, and is before it.
         const bool creator = !scheme_.fun_in_header;
-        return creator && index == 0 ? "creator"
-                                     : fmt::format("environment {}", index + (creator ? 0 : 1));
+        if (creator && step.index == 0) {
+            return "creator";
+        }
+        return is_fun_reference(step)
+                   ? "reference"
+                   : fmt::format("environment {}", step.index + (creator ? 0 : 1));
+    }
+
+    /// In OTP 27 the last word of an environment is the runtime's own reference to the function
+    /// (erl_fun.h, FunRef); the header has how many there are.
+    [[nodiscard]] bool is_fun_reference(const PathStep& step) const {
+        std::uint64_t header = 0;
+        return scheme_.fun_in_header && !scheme_.fun_kind_in_header &&
+               reader_.read(step.address, header) == WordStatus::kHere &&
+               header >> 16U == step.index + 1;
     }
 
     std::string key_text(std::string_view what, const PathStep& step) {

@@ -196,6 +196,15 @@ TEST_F(EmulatorFindings, ATableThatIsFixedForMinutesIsTold) {
     }
 }
 
+TEST_F(EmulatorFindings, ACoreDoesNotTellForHowLongATableWasFixed) {
+    SampleDump dump(1'700'000'000'000'000, {.mode = records::CAPTURE_MODE_CORE});
+    dump.add(alpha_process());
+    add_fixed_table(dump, 1'600'000'000'000'000);
+    const auto findings = look(dump);
+    EXPECT_THAT(found(findings, "fixed_table"), IsEmpty());
+    EXPECT_THAT(left_out(findings, "fixed_table"), HasSubstr("when the node was"));
+}
+
 TEST_F(EmulatorFindings, ATableThatNobodyHasFixedIsNotTold) {
     SampleDump dump;
     dump.add(alpha_process());

@@ -182,8 +182,9 @@ TEST_P(Locate, RefusesALayoutOfAnotherArchitecture) {
     LocateOptions options;
     options.layout = other;
     const auto given = locate_vm(node.vm.open(), options);
-    EXPECT_EQ(given.error().code, ErrorCode::kNoLayout);
-    EXPECT_THAT(given.error().message, HasSubstr("is of aarch64, but the node is of x86-64"));
+    EXPECT_EQ(given.error().code, ErrorCode::kUnsupported);
+    EXPECT_THAT(given.error().message,
+                HasSubstr("does not fit this node: expected one of x86-64, it is of aarch64"));
     options = {};
     options.layouts = {other};
     const auto known = locate_vm(node.vm.open(), options);

@@ -210,8 +210,9 @@ constexpr std::int64_t kLongFixedUs = 300'000'000;
 Result<RuleAnswer> fixed_table_rule(NodeFacts& facts) {
     ASSIGN_OR_RETURN(const auto* tables, facts.tables());
     const auto captured = dump_facts(facts.dump(), facts.file()).captured_us;
-    if (!captured) {
-        return fail(ErrorCode::kNotFound, "the dump does not tell when it was taken");
+    if (!captured || facts.dump().capture().mode() == records::CAPTURE_MODE_CORE) {
+        return fail(ErrorCode::kNotFound,
+                    "the dump does not tell when the node was as it shows it");
     }
     RuleAnswer answer;
     for (const auto& table : *tables) {
