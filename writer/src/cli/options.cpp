@@ -424,7 +424,7 @@ Result<void> set_binary_bytes(const RawOptions& raw, Options& options) {
                     fmt::format("--binary-bytes takes a number of bytes or \"all\", not \"{}\"",
                                 raw.binary_bytes));
     }
-    options.capture.binary_bytes = *bytes;
+    options.capture.binary_bytes = bytes;
     return {};
 }
 
