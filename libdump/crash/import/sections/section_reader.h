@@ -29,7 +29,8 @@ class SectionReader {
     virtual void line(const SectionLine& line) = 0;
     /// The section ends.
     virtual Result<void> end() = 0;
-    /// So does the text. `also_none`: it would have had such a section, so there are none of them.
+    /// The text ends. `also_none`: without such a section a record says that there is none of these
+    /// things, as the text would have had one.
     virtual Result<void> finish(bool also_none) = 0;
 };
 

@@ -17,11 +17,11 @@ class SectionRecords {
     SectionRecords(Names& names, std::string_view slogan, std::uint32_t word_bytes,
                    DumpWriter& writer, records::Trailer& trailer);
 
-    /// A section's lines, or the next ones of the section before.
     SectionRecords(const SectionRecords&) = delete;
     SectionRecords& operator=(const SectionRecords&) = delete;
     ~SectionRecords() = default;
 
+    /// A section's lines, or the next ones of the section before.
     Result<void> add(const records::CrashSection& section);
     /// The text ends.
     Result<void> finish();
@@ -37,7 +37,7 @@ class SectionRecords {
     std::function<void(const SectionLine&)> take_line_;
     SectionLines lines_;
     std::uint64_t old_modules_ = 0;
-    bool by_vm_;  ///< the text: it would have sections of all
+    bool by_vm_;  ///< the VM wrote the text, which then has sections of all things that there are
 };
 
 }  // namespace beamdump::crash
