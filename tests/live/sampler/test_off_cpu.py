@@ -89,11 +89,16 @@ class OffCpu(unittest.TestCase):
 class Crowd(unittest.TestCase):
     def test_one_complete_reading(self):
         """Of 100,000 processes each one is counted once, in a reading that takes no longer than it
-        may: else there is no answer."""
+        may: else there is no answer, and on a busy machine it is asked for again."""
         node = start_workload("crowd", 1 / 3)
         self.addCleanup(node.stop)
-        ended = tools.expect(tools.run_measured([SAMPLE, "profile", "--off-cpu", "--json",
-                                                 "--duration", "5s", node.pid]), DONE, INCOMPLETE)
+        for _ in range(10):
+            ended = tools.run_measured([SAMPLE, "profile", "--off-cpu", "--json", "--duration",
+                                        "5s", node.pid])
+            if ended.status != FAILED:
+                break
+            self.assertIn("too long for one answer", ended.diagnostics)
+        tools.expect(ended, DONE, INCOMPLETE)
         answer = tools.parse(ended)
         schemas.validate(answer, "off-cpu")
         crowd = [one for one in answer["functions"] if one["function"] == "crowd:waiting/1"]
