@@ -9,7 +9,7 @@ namespace {
 constexpr std::uint32_t kSlotsOfALook = 65536;
 constexpr std::size_t kStructuresOfARead = 512;
 /// More words in a process are garbage.
-constexpr std::uint64_t kMostWords = std::uint64_t{1} << 44U;
+constexpr std::uint64_t kMostHeapWords = std::uint64_t{1} << 44U;
 
 }  // namespace
 
@@ -54,10 +54,10 @@ std::optional<ProcessCounts> CountsReader::counts(const beam::IdSlot& slot,
     const auto fragments = view.get(mbuf_sz_);
     // heap_sz is the block's size, unless the block was abandoned for a while (erl_gc.c,
     // delay_garbage_collection()); there is an old heap or none.
-    const bool agree = words < kMostWords && heap != 0 && view.get(hend_) == heap + words * 8 &&
+    const bool agree = words < kMostHeapWords && heap != 0 && view.get(hend_) == heap + words * 8 &&
                        view.get(abandoned_) == 0 && (old_heap == 0) == (old_hend == 0) &&
-                       old_heap <= old_hend && old_hend - old_heap < kMostWords * 8 &&
-                       fragments < kMostWords;
+                       old_heap <= old_hend && old_hend - old_heap < kMostHeapWords * 8 &&
+                       fragments < kMostHeapWords;
     if (agree && (view.get(state_) & collecting_) == 0) {
         counts.heap_bytes = (words + fragments) * 8 + (old_hend - old_heap);
     }

@@ -1,4 +1,5 @@
 #include <libdump/base/return_if_error.h>
+#include <libdump/term/term_scheme.h>
 #include <libsample/crash/crash_reader.h>
 #include <libsample/node/shared_code.h>
 #include <libsample/stack/process_stacks.h>
@@ -23,7 +24,6 @@
 namespace beamdump::sampler {
 namespace {
 
-constexpr std::uint64_t kWord = 8;
 /// As much as a sample has.
 constexpr std::size_t kNativeStackBytes = 32768;
 /// How far below its stack a thread may have stepped: the guard pages of a thread's stack are some
@@ -208,8 +208,8 @@ class CrashReader {
 
     /// The only scheduler whose structure the C library's description of the thread names.
     std::optional<RunningScheduler> scheduler_of(const target::ThreadRegisters& thread) {
-        std::array<std::uint64_t, kThreadBytes / kWord> words{};
-        if (thread.thread_pointer % kWord != 0 ||
+        std::array<std::uint64_t, kThreadBytes / kWordBytes> words{};
+        if (thread.thread_pointer % kWordBytes != 0 ||
             !vm_.target().memory().read(thread.thread_pointer,
                                         std::as_writable_bytes(std::span(words)))) {
             return std::nullopt;
@@ -354,7 +354,7 @@ class CrashReader {
         put_called(died, scheduler, frames, view.get(fields->current), thread);
         const auto at = erlang_top(died, scheduler, frames, view.get(fields->stop), *fields);
         const auto bottom = view.get(fields->hend);
-        if (!at || at->second % kWord != 0 || at->second < view.get(fields->heap) ||
+        if (!at || at->second % kWordBytes != 0 || at->second < view.get(fields->heap) ||
             at->second >= bottom) {
             return;
         }
@@ -432,7 +432,7 @@ class CrashReader {
     }
 
     void put_places(Address place, Address top, Address bottom, records::CrashThread& thread) {
-        std::vector<std::uint64_t> words(std::min((bottom - top) / kWord, kMostErlangWords));
+        std::vector<std::uint64_t> words(std::min((bottom - top) / kWordBytes, kMostErlangWords));
         if (!vm_.target().memory().read(top, std::as_writable_bytes(std::span(words)))) {
             return;
         }

@@ -1,6 +1,7 @@
 #include <libdump/base/return_if_error.h>
 #include <libsample/native/thread_image.h>
 #include <libsample/profile/sample_stacks.h>
+#include <libsample/stack/stack_walk.h>
 
 #include <algorithm>
 #include <array>
@@ -28,8 +29,6 @@ void make_stacks_present(ObservedNode& node, const NodeThreads& threads) {
         }
     }
 }
-
-constexpr std::uint64_t kMostStackWords = std::uint64_t{1} << 16U;
 
 /// From the return address on, with the words of kLightBif.
 constexpr std::uint64_t kCallBytes = std::uint64_t{4} * 8;

@@ -10,8 +10,6 @@
 namespace beamdump::sampler {
 namespace {
 
-/// The most that is read of a stack, from its top on: 65,536 words.
-constexpr std::uint64_t kMostWords = std::uint64_t{1} << 16U;
 /// Heaps up to this size are read together with the stack, for what the dictionary tells.
 constexpr std::uint64_t kReadAheadBytes = std::uint64_t{1} << 20U;
 constexpr std::size_t kLabelBytes = 200;
@@ -98,7 +96,7 @@ Result<StackTry> ProcessStacks::at_rest(const beam::IdSlot& slot, bool stopped) 
     if (process->stack.begin == 0) {
         return missed(StackMiss::kTorn, process->void_detail);
     }
-    words_.resize(std::min(process->stack.words(), kMostWords));
+    words_.resize(std::min(process->stack.words(), kMostStackWords));
     const auto read = parts_.node.vm().bulk().read(process->stack.begin,
                                                    std::as_writable_bytes(std::span(words_)));
     if (!read) {
@@ -234,7 +232,7 @@ Result<StackTry> ProcessStacks::last_pause(const beam::IdSlot& slot) {
         return missed(StackMiss::kExiting);
     }
     const auto bounds = bounds_of(slot.address);
-    words_.resize(std::min(process->stack.words(), kMostWords));
+    words_.resize(std::min(process->stack.words(), kMostStackWords));
     const auto words = parts_.node.vm().bulk().read(process->stack.begin,
                                                     std::as_writable_bytes(std::span(words_)));
     if (!words) {

@@ -1,4 +1,5 @@
 #include <libdump/base/return_if_error.h>
+#include <libdump/term/term_scheme.h>
 #include <libsample/stack/stack_walk.h>
 #include <libvm/arch/x86_64/call_code.h>
 #include <libvm/beam/layout/term_bits.h>
@@ -12,7 +13,6 @@
 namespace beamdump::sampler {
 namespace {
 
-constexpr std::uint64_t kWord = 8;
 /// A frame has at most 1024 y registers; making one is straight code with an instruction for each.
 constexpr Address kCodeBefore = 1024;
 
@@ -36,7 +36,7 @@ Result<StackFrames> walk_stack(const StackRules& rules, Address instruction,
     Address at = stack.begin;
     for (const auto word : stack.words) {
         const auto address = at;
-        at += kWord;
+        at += kWordBytes;
         if (!is_header(word)) {
             continue;
         }
@@ -118,7 +118,7 @@ Result<StackFrames> walk_interrupted(ObservedNode& node, Address instruction,
         }
         place = words.front();
         (void)add_fragment_return(node, words, frames);
-        top += kWord;
+        top += kWordBytes;
         words = words.subspan(1);
     }
     if (between_functions(node, place)) {
@@ -139,13 +139,13 @@ bool may_be_half_made(const StackRules& rules, std::span<const std::uint64_t> wo
     const auto is_return = [&](std::uint64_t word) {
         return is_header(word) && rules.in_code(word);
     };
-    std::size_t behind = frame_bytes / kWord;
+    std::size_t behind = frame_bytes / kWordBytes;
     if (behind < words.size() && !is_return(words[behind]) && is_header(words[behind])) {
         ++behind;  // a frame pointer
     }
     const auto first =
         static_cast<std::size_t>(std::ranges::find_if(words, is_return) - words.begin());
-    return frame_bytes % kWord == 0 && first < behind && behind < words.size() &&
+    return frame_bytes % kWordBytes == 0 && first < behind && behind < words.size() &&
            is_return(words[behind]);
 }
 

@@ -11,6 +11,9 @@
 
 namespace beamdump::sampler {
 
+/// The most that is read of a stack, from its top on.
+inline constexpr std::uint64_t kMostStackWords = std::uint64_t{1} << 16U;
+
 /// Words of an Erlang stack, from its top (the lowest address) towards its bottom.
 struct StackWords {
     Address begin = 0;  ///< of the first word

@@ -1,4 +1,5 @@
 #include <libdump/base/return_if_error.h>
+#include <libdump/term/term_scheme.h>
 #include <libvm/beam/activity/persistent_terms.h>
 #include <libvm/beam/layout/runtime_names.h>
 #include <libvm/beam/layout/struct_view.h>
@@ -12,7 +13,6 @@
 namespace beamdump::beam {
 namespace {
 
-constexpr std::uint64_t kWord = 8;
 constexpr std::uint64_t kMostTerms = std::uint64_t{1} << 32U;
 constexpr std::uint64_t kTermsAtOnce = 4096;
 constexpr std::uint64_t kPairWords = 3;
@@ -59,7 +59,7 @@ Result<void> PersistentTermReader::open_table() {
     size_ = header.view().get(allocated_);
     if (!std::has_single_bit(size_) || size_ > kMostTerms ||
         header.view().get(mask_) != size_ - 1 ||
-        !vm_->plausible(table_ + first_.offset, size_ * kWord)) {
+        !vm_->plausible(table_ + first_.offset, size_ * kWordBytes)) {
         return fail(
             ErrorCode::kImplausible,
             fmt::format("the table of persistent terms at {:#x}: expected a power of two of "
@@ -78,7 +78,7 @@ Result<PersistentTermReader::Counts> PersistentTermReader::read(const Request& r
                                                                 const Visit& visit) {
     RETURN_IF_ERROR(read_steadily(request.moving, *vm_, [this] { return open_table(); }));
     Counts counts;
-    counts.table_bytes = first_.offset + size_ * kWord;
+    counts.table_bytes = first_.offset + size_ * kWordBytes;
     RETURN_IF_ERROR(slots(request, visit, counts));
     if (!counts.replaced && !counts.stopped) {
         const auto counted = vm_->bulk().word(table_ + count_.offset);
@@ -95,7 +95,7 @@ Result<PersistentTermReader::Counts> PersistentTermReader::read(const Request& r
 Result<void> PersistentTermReader::slots(const Request& request, const Visit& visit,
                                          Counts& counts) {
     for (std::uint64_t first = 0; first < size_; first += kTermsAtOnce) {
-        const auto at = table_ + first_.offset + first * kWord;
+        const auto at = table_ + first_.offset + first * kWordBytes;
         const auto words = read_words(vm_->bulk(), at, std::min(kTermsAtOnce, size_ - first));
         ASSIGN_OR_RETURN(counts.replaced, is_replaced());
         if (counts.replaced) {
@@ -106,7 +106,7 @@ Result<void> PersistentTermReader::slots(const Request& request, const Visit& vi
         }
         for (std::size_t index = 0; index < words->size(); ++index) {
             ASSIGN_OR_RETURN(const auto outcome,
-                             slot(at + index * kWord, (*words)[index], request, visit));
+                             slot(at + index * kWordBytes, (*words)[index], request, visit));
             counts.terms += outcome == Outcome::kTaken ? 1 : 0;
             counts.unreadable += outcome == Outcome::kUnreadable ? 1 : 0;
             if (outcome == Outcome::kChanged || outcome == Outcome::kUnreadable) {
@@ -169,13 +169,13 @@ Result<PersistentTermReader::Outcome> PersistentTermReader::term(Address at, std
     }
     const auto end = area->view().get(area_end_);
     const auto off_heap = area->view().get(area_off_heap_);
-    if (end < tuple + kPairWords * kWord || (end - tuple) % kWord != 0 ||
+    if (end < tuple + kPairWords * kWordBytes || (end - tuple) % kWordBytes != 0 ||
         end > facts.literals_start + facts.literals_bytes) {
         return Outcome::kUnreadable;
     }
     Term term;
-    term.words = (end - tuple) / kWord;
-    const bool whole = term.words * kWord <= vm_->sizes().row_bytes;
+    term.words = (end - tuple) / kWordBytes;
+    const bool whole = term.words * kWordBytes <= vm_->sizes().row_bytes;
     const auto taken = whole ? term.words : kFirstWords;
     const EtsQuiet quiet{[] { return Result<bool>(true); }, [] { return Result<bool>(true); }};
     EtsGroupReader::How how;
@@ -183,13 +183,13 @@ Result<PersistentTermReader::Outcome> PersistentTermReader::term(Address at, std
     how.validate = request.validate;
     how.quiet = &quiet;
     EtsGroup group;
-    group.links = {{table_at_, kWord, table_},
-                   {area_at + area_end_.offset, kWord, end},
-                   {area_at + area_off_heap_.offset, kWord, off_heap}};
+    group.links = {{table_at_, kWordBytes, table_},
+                   {area_at + area_end_.offset, kWordBytes, end},
+                   {area_at + area_off_heap_.offset, kWordBytes, off_heap}};
     EtsRowPlace place;
     place.address = tuple;
-    place.bytes = static_cast<std::uint32_t>(taken * kWord);
-    place.lead = {at, kWord, word};
+    place.bytes = static_cast<std::uint32_t>(taken * kWordBytes);
+    place.lead = {at, kWordBytes, word};
     group.rows.push_back(place);
     ASSIGN_OR_RETURN(auto reader, EtsGroupReader::open(*vm_));
     ASSIGN_OR_RETURN(const auto outcome, reader.read(group, how));

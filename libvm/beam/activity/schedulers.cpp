@@ -1,5 +1,6 @@
 #include <libdump/base/return_if_error.h>
 #include <libvm/beam/activity/schedulers.h>
+#include <libvm/beam/layout/runtime_limits.h>
 #include <libvm/beam/layout/runtime_names.h>
 #include <libvm/beam/layout/term_bits.h>
 #include <libvm/beam/tables/id_table.h>
@@ -13,8 +14,7 @@
 namespace beamdump::beam {
 namespace {
 
-constexpr std::uint32_t kMaxSchedulers = 1024;  // erl_vm.h: ERTS_MAX_NO_OF_SCHEDULERS
-constexpr std::size_t kPriorities = 4;          // max, high, normal, low (erl_process.h)
+constexpr std::size_t kPriorities = 4;  // max, high, normal, low (erl_process.h)
 
 /// Notes one that could not be read.
 Result<void> pass_over(const Error& error, SchedulerReader::Read& read) {

@@ -1,5 +1,6 @@
 #include <libdump/base/return_if_error.h>
 #include <libvm/beam/activity/timers.h>
+#include <libvm/beam/layout/runtime_limits.h>
 #include <libvm/beam/layout/runtime_names.h>
 #include <libvm/beam/layout/term_bits.h>
 #include <libvm/beam/vm/steady_read.h>
@@ -16,8 +17,7 @@ namespace {
 
 constexpr std::uint32_t kReceivers =
     timer_flags::kName | timer_flags::kProcess | timer_flags::kPort | timer_flags::kCallback;
-constexpr std::uint32_t kTimerIsActive = 0;     // erl_hl_timer.c, ERTS_TMR_STATE_ACTIVE
-constexpr std::uint32_t kReferenceNumbers = 3;  // erl_term.h: ERTS_REF_NUMBERS
+constexpr std::uint32_t kTimerIsActive = 0;  // erl_hl_timer.c, ERTS_TMR_STATE_ACTIVE
 constexpr std::size_t kMaxTimerBytes = 256;
 constexpr std::uint64_t kMaxMessageWords = 1ULL << 40U;
 

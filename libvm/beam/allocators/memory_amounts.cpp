@@ -16,8 +16,8 @@ constexpr std::uint64_t kFirstModuleSlots = 64;
 /// erl_ptab.h: each slot has a word, and an id of 4 bytes for when it is free.
 constexpr std::uint64_t kProcessSlotBytes = 12;
 constexpr std::uint64_t kRangeBytes = 16;  // beam_ranges.c: a start and an end
-constexpr std::uint64_t kMaxSlots = std::uint64_t{1} << 32U;
-constexpr std::uint64_t kMaxNameBytes = 64;
+constexpr std::uint64_t kMaxSlotsOfTables = std::uint64_t{1} << 32U;
+constexpr std::uint64_t kMaxAllocatorName = 64;
 
 /// What index_table_sz() (index.c) says of a table, and what it holds.
 struct IndexTableSize {
@@ -107,7 +107,7 @@ class AreaReader {
                 const auto read,
                 OwnedStruct::read(vm_.bulk(), *ranges + index * ranges_bytes_, ranges_bytes_));
             const auto here = read.view().get(range_allocated_);
-            if (here > kMaxSlots) {
+            if (here > kMaxSlotsOfTables) {
                 return fail(ErrorCode::kImplausible,
                             fmt::format("expected a number of code ranges, found {:#x}", here));
             }
@@ -140,7 +140,7 @@ class AreaReader {
                         fmt::format("hash table at {:#x}: expected a shift of 32 to 63, found {}",
                                     address, shift));
         }
-        std::array<char, kMaxNameBytes> name{};
+        std::array<char, kMaxAllocatorName> name{};
         ASSIGN_OR_RETURN(const auto got,
                          vm_.memory().read_some(read.view().get(hash_.name),
                                                 std::as_writable_bytes(std::span(name))));

@@ -1,4 +1,5 @@
 #include <libdump/base/return_if_error.h>
+#include <libdump/term/term_scheme.h>
 #include <libvm/beam/allocators/used_blocks.h>
 #include <libvm/beam/layout/runtime_names.h>
 #include <libvm/beam/layout/term_bits.h>
@@ -9,7 +10,6 @@
 namespace beamdump::beam {
 namespace {
 
-constexpr std::uint64_t kWord = sizeof(std::uint64_t);
 constexpr unsigned kTypeBits = 8;  // ERTS_ALC_N_BITS (erl_alloc_types.h, OTP 25 to 29)
 constexpr std::uint64_t kTypeMask = (1U << kTypeBits) - 1;
 
@@ -43,9 +43,9 @@ Result<records::Block> UsedBlockReader::block_of(const UsedBlock& block, bool is
     records::Block record;
     record.set_address(block.address);
     record.set_bytes(block.bytes);
-    const auto tag_bytes = block.tagged ? tag_words_ * kWord : 0;
+    const auto tag_bytes = block.tagged ? tag_words_ * kWordBytes : 0;
     // Without the header, which is before the address.
-    const auto usable = block.bytes - std::min(block.bytes, kWord + tag_bytes);
+    const auto usable = block.bytes - std::min(block.bytes, kWordBytes + tag_bytes);
     std::uint64_t first = 0;  // of the bytes that are kept
     std::uint64_t size = usable;
     if (is_binary && usable >= binary_.content.offset) {
@@ -69,7 +69,7 @@ Result<records::Block> UsedBlockReader::block_of(const UsedBlock& block, bool is
             // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): bytes as text
             reinterpret_cast<const char*>(bytes.data()), got);
     }
-    if (block.tagged && block.bytes > kWord + tag_bytes) {
+    if (block.tagged && block.bytes > kWordBytes + tag_bytes) {
         RETURN_IF_ERROR(tag(block, record));
     }
     return record;
@@ -79,7 +79,7 @@ Result<void> UsedBlockReader::tag(const UsedBlock& block, records::Block& record
     std::array<std::uint64_t, 2> words{};
     const auto tag = std::span(words).first(tag_words_);
     ASSIGN_OR_RETURN(const auto got,
-                     reader_.bytes(block.address - kWord + block.bytes - tag.size_bytes(),
+                     reader_.bytes(block.address - kWordBytes + block.bytes - tag.size_bytes(),
                                    std::as_writable_bytes(tag)));
     if (got != tag.size_bytes()) {
         return {};

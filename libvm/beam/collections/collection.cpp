@@ -27,7 +27,7 @@ constexpr std::size_t kMostRefused = 65536;
 constexpr std::uint64_t kMostMessages = 100'000'000;
 constexpr std::size_t kMostFragmentsMoved = 65536;
 /// Words of a stack that are read at a time.
-constexpr std::size_t kStackWords = 1U << 15U;
+constexpr std::size_t kMaxStackWords = 1U << 15U;
 /// How far before the end of its block the end of a stack is searched: the allocator rounds sizes
 /// up. One that is farther away is not found.
 constexpr std::uint64_t kMaxRounding = std::uint64_t{8} << 12U;
@@ -226,7 +226,7 @@ class CollectionReader::Roots {
     }
 
     Result<void> words(const Span& span) {
-        std::vector<std::uint64_t> words(std::min<std::uint64_t>(span.words(), kStackWords));
+        std::vector<std::uint64_t> words(std::min<std::uint64_t>(span.words(), kMaxStackWords));
         for (auto at = span.begin; at < span.end;) {
             const auto part = std::span(words).first(
                 std::min<std::uint64_t>(words.size(), (span.end - at) / kWordBytes));

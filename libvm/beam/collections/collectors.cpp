@@ -1,6 +1,7 @@
 #include <libdump/base/return_if_error.h>
 #include <libvm/beam/collections/collection.h>
 #include <libvm/beam/collections/collectors.h>
+#include <libvm/beam/layout/runtime_limits.h>
 #include <libvm/beam/layout/runtime_names.h>
 #include <libvm/beam/layout/term_bits.h>
 
@@ -17,7 +18,6 @@ namespace {
 constexpr std::uint64_t kLargeWords = 128ULL * 1024;
 /// Each is a read while the node stands still.
 constexpr std::size_t kMostFragmentsInAStop = 4096;
-constexpr std::uint32_t kMaxSchedulers = 1024;  // erl_vm.h, ERTS_MAX_NO_OF_SCHEDULERS
 
 }  // namespace
 

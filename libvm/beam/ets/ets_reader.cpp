@@ -1,5 +1,6 @@
 #include <libdump/base/return_if_error.h>
 #include <libvm/beam/ets/ets_reader.h>
+#include <libvm/beam/layout/runtime_limits.h>
 #include <libvm/beam/layout/runtime_names.h>
 
 #include <fmt/format.h>
@@ -48,7 +49,6 @@ bool is_negative(std::uint64_t counter) {
 
 // erl_db.c: the table of names has at most 2^26 entries; unnamed tables are rarely more.
 constexpr std::uint64_t kMaxTables = std::uint64_t{1} << 26U;
-constexpr std::size_t kReferenceNumbers = 3;
 constexpr std::size_t kMostFixersRead = 1U << 20U;
 constexpr std::uint64_t kMostFixers = 1024;
 /// A member that is deleted meanwhile, between two reads of a running node.

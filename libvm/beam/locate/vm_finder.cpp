@@ -1,5 +1,6 @@
 #include <libdump/base/return_if_error.h>
 #include <libvm/beam/layout/layout.h>
+#include <libvm/beam/layout/runtime_limits.h>
 #include <libvm/beam/layout/runtime_names.h>
 #include <libvm/beam/locate/emulator_tables.h>
 #include <libvm/beam/locate/vm_finder.h>

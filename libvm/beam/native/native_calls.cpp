@@ -1,4 +1,5 @@
 #include <libdump/base/return_if_error.h>
+#include <libdump/term/term_scheme.h>
 #include <libvm/arch/x86_64/call_code.h>
 #include <libvm/arch/x86_64/system_calls.h>
 #include <libvm/beam/layout/runtime_names.h>
@@ -14,7 +15,6 @@ namespace {
 
 namespace machine = arch::x86_64;
 
-constexpr std::uint64_t kWord = sizeof(std::uint64_t);
 constexpr std::uint32_t kMaxNormalSchedulers = 1024;  // erl_vm.h, ERTS_MAX_NO_OF_SCHEDULERS
 /// How deep the C stack of a call is at most: less than the stack of any thread, so that no other
 /// thread's stack is taken for the scheduler's.
@@ -83,7 +83,7 @@ Result<NativeCalls> NativeCalls::open(Vm& vm, std::span<const JitRange> fragment
         const auto data = first + std::uint64_t{number} * stride;
         // The first member (erl_process.h, OTP 25 to 29).
         const auto registers = vm.memory().word(data);
-        if (registers && *registers != 0 && *registers % kWord == 0) {
+        if (registers && *registers != 0 && *registers % kWordBytes == 0) {
             calls.schedulers_.push_back({data, *registers});
         }
     }
@@ -216,7 +216,7 @@ bool NativeCalls::complete(const Fragment& fragment, const Scheduler& scheduler,
         state.code_mfa = 0;
         state.collection_words = 1;  // the return address (emit_garbage_collect())
         state.arity = live.value_or(0);
-        state.stack_top += kWord;
+        state.stack_top += kWordBytes;
         return live.has_value();
     }
     if (fragment.kind == Kind::kLightBif) {
@@ -226,10 +226,10 @@ bool NativeCalls::complete(const Fragment& fragment, const Scheduler& scheduler,
         }
         state.code_mfa = called->function;
         state.instruction = called->place;
-        state.stack_top += kWord;
+        state.stack_top += kWordBytes;
     } else {
         std::array<std::uint64_t, kFrameWords> frame{};
-        if (!memory.read(scheduler.registers - kWord - sizeof(frame),
+        if (!memory.read(scheduler.registers - kWordBytes - sizeof(frame),
                          std::as_writable_bytes(std::span(frame))) ||
             std::ranges::find(frame, fragment.inner) == frame.end()) {
             return false;
@@ -269,7 +269,7 @@ std::optional<NativeCalls::Call> NativeCalls::call_of(const target::ThreadRegist
         return std::nullopt;
     }
     auto& memory = vm_->target().memory();
-    const auto returns_to = memory.word(scheduler.registers - kWord);
+    const auto returns_to = memory.word(scheduler.registers - kWordBytes);
     const auto fragment = returns_to
                               ? std::ranges::find(fragments_, *returns_to, &Fragment::returns_to)
                               : fragments_.end();
@@ -277,7 +277,7 @@ std::optional<NativeCalls::Call> NativeCalls::call_of(const target::ThreadRegist
     const bool is_other =
         returns_to && fragment == fragments_.end() && frames_.in_code(*returns_to);
     if ((fragment == fragments_.end() && !is_other) || !process || *process == 0 ||
-        *process % kWord != 0) {
+        *process % kWordBytes != 0) {
         return std::nullopt;
     }
     const auto read = OwnedStruct::read(
@@ -426,8 +426,8 @@ std::optional<std::pair<Address, YieldState::State>> NativeCalls::in_collection(
     }
     auto& memory = vm_->target().memory();
     const auto process = memory.word(scheduler->data + current_process_->offset);
-    const auto returns_to = memory.word(scheduler->registers - kWord);
-    if (!process || *process == 0 || *process % kWord != 0 || !returns_to) {
+    const auto returns_to = memory.word(scheduler->registers - kWordBytes);
+    if (!process || *process == 0 || *process % kWordBytes != 0 || !returns_to) {
         return std::nullopt;
     }
     const auto read = OwnedStruct::read(
@@ -458,7 +458,7 @@ std::optional<std::pair<Address, YieldState::State>> NativeCalls::in_collection(
         state.instruction = frame->place;
         state.without_frame = frame->left_out;
         state.collection_words =
-            static_cast<std::uint32_t>((frame->stack_top - state.stack_top) / kWord);
+            static_cast<std::uint32_t>((frame->stack_top - state.stack_top) / kWordBytes);
         return std::pair(*process, state);
     }
     Address function = view.get(current_);

@@ -1,5 +1,6 @@
 #include <libdump/base/return_if_error.h>
 #include <libdump/format/format.h>
+#include <libvm/beam/layout/runtime_limits.h>
 #include <libvm/beam/layout/runtime_names.h>
 #include <libvm/beam/layout/term_bits.h>
 #include <libvm/beam/processes/relations.h>
@@ -12,7 +13,6 @@
 namespace beamdump::beam {
 namespace {
 
-constexpr std::size_t kReferenceNumbers = 3;
 constexpr std::size_t kMaxReferenceNumbers = 5;
 constexpr std::uint64_t kSuspendActive = std::uint64_t{1} << 63U;
 

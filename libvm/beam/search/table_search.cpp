@@ -1,5 +1,6 @@
 #include <libdump/base/page_size.h>
 #include <libdump/base/return_if_error.h>
+#include <libvm/beam/layout/runtime_limits.h>
 #include <libvm/beam/layout/runtime_names.h>
 #include <libvm/beam/layout/struct_view.h>
 #include <libvm/beam/layout/structs.h>
@@ -124,7 +125,6 @@ Result<Address> find_staged_tables(const Vm& vm, const ImageSearch& search, std:
 namespace {
 
 constexpr std::uint32_t kFewestSlots = 1024;      // erl_process.h: ERTS_MIN_PROCESSES, of ports too
-constexpr std::uint32_t kMaxSlots = 1U << 27U;    // erl_ptab.h: ERTS_PTAB_MAX_SIZE
 constexpr std::uint32_t kSlotsLookedInto = 4096;  // used slots are scattered over the table
 constexpr std::size_t kMaxMembers = 16;
 // A slot may be filled before its element is complete.
@@ -150,7 +150,7 @@ struct TableFields : IdTableFields {
 
 bool has_shape(const Vm& vm, const TableFields& fields, StructView table) {
     const auto slots = table.u32(fields.max);
-    return slots >= kFewestSlots && slots <= kMaxSlots && std::has_single_bit(slots) &&
+    return slots >= kFewestSlots && slots <= kMaxPtabSlots && std::has_single_bit(slots) &&
            table.get(fields.mask) == slots - 1 && table.u32(fields.count) <= slots &&
            vm.plausible(table.get(fields.tab), std::uint64_t{slots} * sizeof(Address)) &&
            vm.plausible(table.get(fields.invalid), fields.id.offset + fields.id.bytes);
@@ -283,7 +283,7 @@ Result<Address> find_catch_pools(Vm& vm, const ImageSearch& search) {
 
 namespace {
 
-constexpr std::uint64_t kMaxCodeBytes = 1U << 20U;
+constexpr std::uint64_t kMaxFunctionBytes = 1U << 20U;
 constexpr Address kShort = Address{1} << 32U;  // addresses below take 32 bits in an instruction
 
 template <typename T>
@@ -316,7 +316,7 @@ bool is_index(const ImageSearch& search, Address address) {
 Result<Address> find_active_code_index(Vm& vm, const ImageSearch& search, const JitSelf& jit) {
     std::set<Address> found;
     for (const auto& module : jit.modules) {
-        std::vector<std::byte> code(std::min(module.bytes, kMaxCodeBytes));
+        std::vector<std::byte> code(std::min(module.bytes, kMaxFunctionBytes));
         if (auto done = vm.memory().read(module.begin, code); !done) {
             return wrap("reading the JIT's shared code", done.error());
         }
@@ -353,7 +353,7 @@ namespace {
 
 // erl_mmap.c: one gigabyte unless +MIscs says another number of megabytes.
 constexpr std::uint64_t kFewestBytes = 1U << 20U;
-constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 40U;
+constexpr std::uint64_t kMaxTableBytes = std::uint64_t{1} << 40U;
 
 /// A module's literal area; nothing if it has none, if it lies inside of what is known, or if the
 /// module is purged meanwhile.
@@ -403,7 +403,7 @@ Result<memory::AddressRange> literal_areas(Vm& vm) {
 bool can_be_range(const Vm& vm, std::uint64_t start, std::uint64_t bytes,
                   const memory::AddressRange& areas) {
     const bool whole = start % kLeastPageBytes == 0 && bytes % kLeastPageBytes == 0;
-    return whole && bytes >= kFewestBytes && bytes <= kMaxBytes && start <= areas.begin &&
+    return whole && bytes >= kFewestBytes && bytes <= kMaxTableBytes && start <= areas.begin &&
            start + bytes >= areas.end && vm.plausible(start, sizeof(Address));
 }
 

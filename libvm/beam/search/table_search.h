@@ -75,9 +75,6 @@ struct SchedulerArrays {
 /// their kind, and whose run queues point back to them.
 Result<SchedulerArrays> find_scheduler_arrays(Vm& vm, const ImageSearch& search);
 
-/// erl_vm.h: ERTS_MAX_NO_OF_SCHEDULERS, of each kind.
-inline constexpr std::uint32_t kMaxSchedulers = 1024;
-
 /// The kinds of schedulers (erl_process.h, ErtsSchedType).
 enum class SchedulerKind : std::uint8_t { kNormal, kDirtyCpu, kDirtyIo };
 

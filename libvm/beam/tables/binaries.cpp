@@ -104,7 +104,6 @@ Result<std::vector<BinaryView>> BinaryReader::read(std::span<const Address> addr
 namespace {
 
 constexpr std::uint64_t kBlockBytes = 256U << 10U;
-constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 47U;
 constexpr std::uint64_t kMaxReferences = std::uint64_t{1} << 32U;
 constexpr std::uint32_t kOrdinaryReference = 0xffffffff;  // erl_term.h: ERTS_ORDINARY_REF_MARKER
 
@@ -134,7 +133,7 @@ std::optional<Address> from_refc(Vm& vm, const Names& names, const StructView& t
         return std::nullopt;
     }
     const auto size = vm.memory().word(binary + names.binary.size.offset);
-    if (!size || *size > kMaxBytes) {
+    if (!size || *size > kMaxBinaryBytes) {
         return std::nullopt;
     }
     if (!names.reference.size || !names.reference.content) {

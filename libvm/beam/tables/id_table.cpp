@@ -1,5 +1,6 @@
 #include <libdump/base/return_if_error.h>
 #include <libdump/format/format.h>
+#include <libvm/beam/layout/runtime_limits.h>
 #include <libvm/beam/layout/runtime_names.h>
 #include <libvm/beam/layout/struct_view.h>
 #include <libvm/beam/layout/structs.h>
@@ -13,7 +14,6 @@
 namespace beamdump::beam {
 namespace {
 
-constexpr std::uint32_t kMaxPtabSize = 1U << 27U;  // ERTS_PTAB_MAX_SIZE
 /// Elements that threads make or delete at this moment: `count` and the other two change one after
 /// another.
 constexpr std::uint32_t kMostOnTheWay = 64;
@@ -52,7 +52,7 @@ Result<IdTable> IdTable::open(Vm& vm, Address address, std::string_view what) {
     if (fields.taken && fields.freed) {
         table.made_ = made_of(view.u32(*fields.taken), view.u32(*fields.freed), table.count_);
     }
-    if (!std::has_single_bit(table.slots_) || table.slots_ > kMaxPtabSize ||
+    if (!std::has_single_bit(table.slots_) || table.slots_ > kMaxPtabSlots ||
         view.u32(fields.mask) != table.slots_ - 1 || table.count_ > table.slots_ ||
         !vm.plausible(table.tab_, std::uint64_t{table.slots_} * sizeof(Address))) {
         return fail(ErrorCode::kImplausible,

@@ -12,7 +12,7 @@ namespace beamdump::beam {
 namespace {
 
 /// A larger count is considered garbage: atoms are limited to 2^20 by default, to 2^31 at most.
-constexpr std::uint32_t kMaxEntries = 1U << 28U;
+constexpr std::uint32_t kMaxIndexEntries = 1U << 28U;
 
 /// The part of a hash table's count that a running node may add or remove between the reads of the
 /// count and of the chains.
@@ -37,7 +37,7 @@ Result<IndexTableWalker> IndexTableWalker::open(Vm& vm, Address table) {
     }
     walker.segments_ = read->view().get(fields.segments);
     walker.entries_ = read->view().u32(fields.entries);
-    if (walker.entries_ > kMaxEntries || walker.entries_ > read->view().u32(fields.size)) {
+    if (walker.entries_ > kMaxIndexEntries || walker.entries_ > read->view().u32(fields.size)) {
         return fail(
             ErrorCode::kImplausible,
             fmt::format(
@@ -91,7 +91,7 @@ Result<std::vector<Address>> hash_objects(Vm& vm, Address table) {
     // hash.h: the number of slots is 2^(64 - shift).
     const auto shift_bits = read->view().u32(fields.shift);
     const auto objects = read->view().u32(fields.count);
-    if (shift_bits < 64 - 28 || shift_bits > 63 || objects > kMaxEntries) {
+    if (shift_bits < 64 - 28 || shift_bits > 63 || objects > kMaxIndexEntries) {
         return fail(ErrorCode::kImplausible,
                     fmt::format("hash table at {:#x}: expected a shift of 36 to 63 and a count of "
                                 "objects, found {} and {}",

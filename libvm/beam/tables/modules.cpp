@@ -13,7 +13,7 @@
 namespace beamdump::beam {
 namespace {
 
-constexpr std::uint64_t kMaxCodeBytes = std::uint64_t{1} << 31U;  // code_length is an int
+constexpr std::uint64_t kMaxModuleCode = std::uint64_t{1} << 31U;  // code_length is an int
 /// How often the table is read because another code index became the active one meanwhile.
 constexpr int kTableReadings = 8;
 
@@ -94,7 +94,7 @@ Result<std::vector<ModuleCode>> read_table(Vm& vm, const ModuleTableFields& fiel
                                       instance.get(fields.length),
                                       instance.u32(fields.catches),
                                       entry};
-                if (code.header != 0 && code.bytes != 0 && code.bytes < kMaxCodeBytes) {
+                if (code.header != 0 && code.bytes != 0 && code.bytes < kMaxModuleCode) {
                     result.push_back(code);
                 } else if (code.header != 0) {
                     ++without_length;

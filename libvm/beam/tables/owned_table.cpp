@@ -13,7 +13,7 @@ namespace {
 // they are numbered as if it had as many and lacked the first ones.
 constexpr std::uint64_t kSegmentSlots = 2048;
 constexpr std::uint64_t kMissingSlots = kSegmentSlots - 256;
-constexpr std::uint64_t kMaxSlots = std::uint64_t{1} << 20U;
+constexpr std::uint64_t kMaxOwned = std::uint64_t{1} << 20U;
 constexpr std::uint64_t kMaxRows = std::uint64_t{1} << 20U;
 
 }  // namespace
@@ -56,7 +56,7 @@ Result<void> OwnedTableReader::rows(
                      OwnedStruct::read(vm_->memory(), table, end_of({active_, segments_})));
     const auto active = head.view().get(active_);
     const auto segments = head.view().get(segments_);
-    if (active > kMaxSlots) {
+    if (active > kMaxOwned) {
         return fail(ErrorCode::kImplausible,
                     fmt::format("the ETS table at {:#x} would have {} slots", table, active));
     }

@@ -40,6 +40,7 @@ def python_of(engine):
 # Prints of a Parquet file its columns' types and, of each kind of line, what totals() has of each column.
 READ_BACK = """
 import duckdb, json
+duckdb.execute("SET enable_progress_bar = false")
 things = duckdb.read_parquet("things.parquet")
 types = dict(zip(things.columns, map(str, things.types)))
 sums = {"VARCHAR": "sum(length({0}))", "BIGINT": "sum({0})", "BOOLEAN": "sum(CAST({0} AS INTEGER))"}

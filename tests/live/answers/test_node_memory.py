@@ -16,6 +16,8 @@ PEAK_CACHE = 4 << 20
 # Carriers of 128 KiB: many, so that those that a question changes are few of them.
 FLAGS = "+Musmbcs 128 +Mulmbcs 128"
 
+TRIES = 10
+
 
 class NodeMemory(unittest.TestCase):
     @classmethod
@@ -54,15 +56,18 @@ class NodeMemory(unittest.TestCase):
                 whole_node.compare_allocators(self, tools.analyze_json("allocators", dump), told)
 
     def test_so_it_is_after_a_peak(self):
-        self.node.ask("peak")
-        # While a live capture reads one thing after another, the cache gives memory back.
-        dump = self.capture("snapshot")
-        told = whole_node.ask_numbers(self.node)
-        answer = whole_node.check_resident(self, dump)
-        parts = {part["name"]: part["bytes"] for part in answer["resident_parts"]}
+        # While a live capture reads one thing after another, the cache gives memory back: one segment
+        # per second and instance. A busy machine may take longer to ask than the cache needs for all.
+        for _ in range(TRIES):
+            self.node.ask("peak")
+            dump = self.capture("snapshot")
+            told = whole_node.ask_numbers(self.node)
+            answer = whole_node.check_resident(self, dump)
+            parts = {part["name"]: part["bytes"] for part in answer["resident_parts"]}
+            cached = tools.analyze_json("allocators", dump)["cached_segments"]
+            if parts["segment_cache"] > PEAK_CACHE and told["segments.cached"] >= cached / 2:
+                break
         self.assertGreater(parts["segment_cache"], PEAK_CACHE)
-        # The cache frees one segment per second and instance.
-        cached = tools.analyze_json("allocators", dump)["cached_segments"]
         self.assertAlmostEqual(cached, told["segments.cached"], delta=cached / 2)
 
         text = tools.expect(tools.ask("memory", dump), 0).output

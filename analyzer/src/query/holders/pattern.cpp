@@ -319,8 +319,6 @@ class PatternParser {
     unsigned depth_ = 0;
 };
 
-using Kind = Pattern::Kind;
-
 /// Nodes and pairs of one large map that are looked at: more than any map has, but for a torn heap.
 constexpr std::uint64_t kMaxMapParts = 1UL << 28U;
 
@@ -397,7 +395,7 @@ Result<PatternMatch> PatternMatch::make(AtomTable& atoms, const Pattern& pattern
 }
 
 Result<void> PatternMatch::resolve(AtomTable& atoms, const Pattern& pattern) {
-    if (pattern.kind == Kind::kAtom && !atoms_.contains(pattern.text)) {
+    if (pattern.kind == Pattern::Kind::kAtom && !atoms_.contains(pattern.text)) {
         ASSIGN_OR_RETURN(const auto index, atoms.index_of(pattern.text));
         if (index) {
             atoms_[pattern.text] = *index;
@@ -415,21 +413,21 @@ bool PatternMatch::matches(const TagScheme& scheme, WordReader& reader, const Pa
                            std::uint64_t word) const {
     const WordKind kind = word_kind(scheme, word);
     switch (pattern.kind) {
-        case Kind::kAny:
+        case Pattern::Kind::kAny:
             return true;
-        case Kind::kAtom: {
+        case Pattern::Kind::kAtom: {
             const auto known = atoms_.find(pattern.text);
             return kind == WordKind::kAtom && known != atoms_.end() &&
                    table_index(word) == known->second;
         }
-        case Kind::kInteger:
+        case Pattern::Kind::kInteger:
             return matches_integer(scheme, reader, pattern.integer, word);
-        case Kind::kPid:
+        case Pattern::Kind::kPid:
             return kind == WordKind::kPid &&
                    (pid_serial(scheme, word) << 32U | pid_number(scheme, word)) == pattern.owner_id;
-        case Kind::kList:
+        case Pattern::Kind::kList:
             return matches_list(scheme, reader, pattern, word);
-        case Kind::kText:
+        case Pattern::Kind::kText:
             if (kind == WordKind::kList || kind == WordKind::kNil) {
                 return list_characters(scheme, reader, word, pattern.text.size() + 1) ==
                        pattern.text;
@@ -448,7 +446,7 @@ bool PatternMatch::matches_boxed(const TagScheme& scheme, WordReader& reader,
         return false;
     }
     switch (pattern.kind) {
-        case Kind::kTuple: {
+        case Pattern::Kind::kTuple: {
             if (object->kind != BoxedKind::kTuple || object->words != pattern.items.size() + 1) {
                 return false;
             }
@@ -462,17 +460,17 @@ bool PatternMatch::matches_boxed(const TagScheme& scheme, WordReader& reader,
             }
             return true;
         }
-        case Kind::kFloat: {
+        case Pattern::Kind::kFloat: {
             std::uint64_t bits = 0;
             return object->kind == BoxedKind::kFloat &&
                    reader.read(object->address + kWordBytes, bits) == WordStatus::kHere &&
                    std::bit_cast<double>(bits) == pattern.number;
         }
-        case Kind::kText:
-        case Kind::kBinary:
+        case Pattern::Kind::kText:
+        case Pattern::Kind::kBinary:
             return is_binary(object->kind) &&
                    matches_bytes(scheme, reader, pattern.text, object->address);
-        case Kind::kMap:
+        case Pattern::Kind::kMap:
             return (object->kind == BoxedKind::kFlatMap ||
                     object->kind == BoxedKind::kHashMapHead) &&
                    matches_map(scheme, reader, pattern, object->address);

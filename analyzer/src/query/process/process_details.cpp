@@ -367,10 +367,10 @@ std::string region_kind_text(format::RegionKind kind) {
 }
 
 /// Reads one process's details, part by part.
-class Reading {
+class DetailsReading {
   public:
-    Reading(Dump& dump, OpenedProcess& process, DeferredTexts& texts, const DetailsOptions& options,
-            ProcessDetails& into)
+    DetailsReading(Dump& dump, OpenedProcess& process, DeferredTexts& texts,
+                   const DetailsOptions& options, ProcessDetails& into)
         : dump_(dump),
           process_(process),
           run_(process.run),
@@ -728,7 +728,7 @@ Result<ProcessDetails> process_details(Dump& dump, const std::string& file, std:
     const std::shared_ptr<OpenedProcess> opened = std::move(process);
     const auto texts = DeferredTexts::make(dump, opened, options.term_bytes);
     details.texts = texts;
-    Reading reading(dump, *opened, *texts, options, details);
+    DetailsReading reading(dump, *opened, *texts, options, details);
     RETURN_IF_ERROR(reading.run_all());
     return details;
 }

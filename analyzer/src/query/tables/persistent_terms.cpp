@@ -40,7 +40,7 @@ constexpr std::array<Column, kPlaces> kColumns = {
 
 constexpr std::uint64_t kTermWordBytes = 8;
 constexpr std::uint64_t kAreaWords = 2;  // of a literal area beside its terms: global.h
-constexpr std::size_t kMaxKeyBytes = 4096;
+constexpr std::size_t kMaxKeyTextBytes = 4096;
 
 /// One term of the dump, and what its words are read through.
 struct Found {
@@ -199,7 +199,7 @@ Result<std::uint64_t> show_persistent_term(
             return true;
         }
         TermPrinter keys(found.context, scheme);
-        auto own = term_text(keys, found.key, std::max(key.size() + 1, kMaxKeyBytes));
+        auto own = term_text(keys, found.key, std::max(key.size() + 1, kMaxKeyTextBytes));
         nearest.add(own.text);
         if ((own.cut || own.text != key) && !reads_as(keys, scheme, found.key, key)) {
             return true;
