@@ -145,16 +145,27 @@ class Browser:
         return found
 
     def click(self, selector, at=0):
-        """A click with the mouse in the middle of an element, which is brought into sight."""
-        box = self.run(f"""(() => {{
-            const found = document.querySelectorAll({json.dumps(selector)})[{at}];
-            found.scrollIntoView({{block: "center", behavior: "instant"}});
-            const box = found.getBoundingClientRect();
-            return [box.left + box.width / 2, box.top + box.height / 2];
-        }})()""")
-        for kind in ("mousePressed", "mouseReleased"):
-            self.call("Input.dispatchMouseEvent", type=kind, x=box[0], y=box[1], button="left",
-                      clickCount=1)
+        """A click with the mouse in the middle of an element, which is brought into sight. Again
+        if the element did not get it: it had moved since the last picture."""
+        deadline = time.monotonic() + SECONDS
+        while time.monotonic() < deadline:
+            box = self.run(f"""new Promise((done) => {{
+                const found = document.querySelectorAll({json.dumps(selector)})[{at}];
+                found.scrollIntoView({{block: "center", behavior: "instant"}});
+                window.clicked = false;
+                found.addEventListener("click", () => {{ window.clicked = true; }},
+                                       {{capture: true, once: true}});
+                requestAnimationFrame(() => requestAnimationFrame(() => {{
+                    const box = found.getBoundingClientRect();
+                    done([box.left + box.width / 2, box.top + box.height / 2]);
+                }}));
+            }})""")
+            for kind in ("mousePressed", "mouseReleased"):
+                self.call("Input.dispatchMouseEvent", type=kind, x=box[0], y=box[1],
+                          button="left", clickCount=1)
+            if self.run("window.clicked"):
+                return
+        raise PageError(f"never clicked: {selector}")
 
     def key(self, name):
         text = {"Enter": "\r", "Space": " "}.get(name, name if len(name) == 1 else None)

@@ -6,6 +6,7 @@
 #include <climits>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -13,6 +14,7 @@
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <linux/futex.h>
+#include <poll.h>
 #include <string_view>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -26,6 +28,8 @@ namespace beamdump::target {
 struct Guardian::Page {
     std::atomic<std::uint32_t> begun{0};       ///< holds so far; the guardian sleeps on it
     std::atomic<std::int64_t> deadline_ns{0};  ///< 0: nothing is held
+    /// From the deadline on: a process that is not stopped, and does not end its hold, is killed.
+    std::atomic<std::int64_t> patience_ns{0};
     std::atomic<bool> woken{false};
 };
 
@@ -37,6 +41,9 @@ constexpr std::int64_t kSlackNs = 1'000'000;
 constexpr std::int64_t kStoppedNs = 8'000'000;
 /// One that is not stopped may get no processor, or be in a frozen cgroup.
 constexpr std::int64_t kSilentNs = 250'000'000;
+/// In a hold without a limit. A quota of 10% of a processor keeps a process from running for up to
+/// half a second at a time.
+constexpr std::int64_t kSilentWithoutLimitNs = 1'000'000'000;
 
 static_assert(std::atomic<std::uint32_t>::is_always_lock_free &&
               std::atomic<std::int64_t>::is_always_lock_free);
@@ -77,20 +84,49 @@ void send(int process, int signal) {
     ::syscall(SYS_pidfd_send_signal, process, signal, nullptr, 0);
 }
 
+/// Closes all but standard error and `keep`.
+void close_others(int keep) {
+    const auto first = std::min(keep, STDERR_FILENO);
+    const auto second = std::max(keep, STDERR_FILENO);
+    if (first > 0) {
+        ::syscall(SYS_close_range, 0, first - 1, 0);
+    }
+    if (second - first > 1) {
+        ::syscall(SYS_close_range, first + 1, second - 1, 0);
+    }
+    ::syscall(SYS_close_range, second + 1, UINT_MAX, 0);
+}
+
 /// Gives up what it does not need, but first what it does: its turn on a processor when it is due.
 void become_small(int keep) {
     ::setsid();
     ::prctl(PR_SET_NAME, "beamdump-guard");
     raise_priority();
-    if (keep > 0) {
-        ::syscall(SYS_close_range, 0, keep - 1, 0);
-    }
-    ::syscall(SYS_close_range, keep + 1, UINT_MAX, 0);
+    close_others(keep);
     [[maybe_unused]] const auto moved = ::chdir("/");
     ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
     __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
     const std::array<__user_cap_data_struct, 2> none{};
     ::syscall(SYS_capset, &header, none.data());
+}
+
+/// Says why the process was killed, where standard error takes it at once.
+void tell_of_kill(std::int64_t late_ns) {
+    pollfd error{STDERR_FILENO, POLLOUT, 0};
+    if (::poll(&error, 1, 0) != 1 || (error.revents & POLLOUT) == 0) {
+        return;
+    }
+    std::array<char, 512> text{};  // less than PIPE_BUF: written whole or not at all
+    const auto end = fmt::format_to_n(
+        text.data(), text.size(),
+        "{}{}: killed by its guardian process: the node was stopped, and this program did not let "
+        "it go within {} ms after the end of the stop's time (a debugger, a frozen cgroup, or a "
+        "quota of processor time keeps it from running). The node runs again: give this program "
+        "more processor time, or choose a mode that does not stop the node\n",
+        ::isatty(STDERR_FILENO) != 0 ? "\n" : "", program_invocation_short_name,
+        late_ns / 1'000'000);
+    [[maybe_unused]] const auto written =
+        ::write(STDERR_FILENO, text.data(), static_cast<std::size_t>(end.out - text.data()));
 }
 
 }  // namespace
@@ -146,6 +182,7 @@ Result<void> Guardian::begin(std::int64_t deadline_ns) {
                                                    "node ({}) was killed: start the capture again",
                                                    pid_));
     }
+    page_->patience_ns = kSilentNs;
     page_->deadline_ns = deadline_ns;
     ++page_->begun;
     ::syscall(SYS_futex, &page_->begun, FUTEX_WAKE, 1, nullptr, nullptr, 0);
@@ -153,6 +190,7 @@ Result<void> Guardian::begin(std::int64_t deadline_ns) {
 }
 
 void Guardian::extend(std::int64_t deadline_ns) {
+    page_->patience_ns = kSilentWithoutLimitNs;
     page_->deadline_ns = deadline_ns;
 }
 
@@ -196,9 +234,11 @@ void Guardian::resume(Page& page, pid_t parent, int parent_handle, std::int64_t 
         const auto late_ns = clock_ns(CLOCK_MONOTONIC) - deadline_ns;
         const char state = state_of(parent);
         const bool stopped = state == 'T' || state == 't';
-        if (late_ns > (stopped && was_stopped ? kStoppedNs : kSilentNs)) {
+        if (late_ns > (stopped && was_stopped ? kStoppedNs : page.patience_ns.load())) {
+            ::prctl(PR_SET_PDEATHSIG, 0);  // to live long enough to tell
             send(parent_handle, SIGKILL);
-            return;
+            tell_of_kill(late_ns);
+            ::_exit(1);
         }
         if (state == 'T') {
             page.woken = true;

@@ -11,9 +11,10 @@ namespace beamdump::target {
 
 /// A process that watches over this one while a node is held: a process that was stopped (SIGSTOP,
 /// a debugger, a frozen cgroup) cannot let the node go by itself. When a hold's deadline has passed
-/// it sends SIGCONT to this process if that is stopped, and kills it if that does not help: the
-/// kernel then lets the node go. It ends with this process, holds nothing open, has a session of
-/// its own, no capabilities, and sleeps while nothing is held.
+/// it sends SIGCONT to this process if that is stopped, and kills it if that does not help, and
+/// says so on standard error: the kernel then lets the node go. It ends with this process, holds
+/// nothing but standard error open, has a session of its own, no capabilities, and sleeps while
+/// nothing is held.
 class Guardian {
   public:
     /// Before any thread is made. kLimit: no process can be made.
@@ -27,7 +28,7 @@ class Guardian {
     /// A hold begins that ends by then (CLOCK_MONOTONIC). kLimit: the guardian is gone, so that
     /// nothing may be held.
     Result<void> begin(std::int64_t deadline_ns);
-    /// Moves the deadline.
+    /// Moves the deadline of a hold that has no limit: it is given more time after it.
     void extend(std::int64_t deadline_ns);
     void end();
 

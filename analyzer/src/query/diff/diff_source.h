@@ -1,5 +1,6 @@
 #pragma once
 
+#include "query/diff/atom_names.h"
 #include "query/diff/series.h"
 #include "query/diff/thing_table.h"
 #include "query/exported/export_file.h"
@@ -55,6 +56,7 @@ struct DiffContext {
     [[nodiscard]] bool has_labels() const {
         return !any_export && (!any_crash_dump || options.terms);
     }
+    std::optional<AtomNames> atom_names = {};  ///< of all dumps, once they were read
     const DiffOptions& options;
     /// Which processes' terms were read, added up over the dumps.
     ProcessesRead read = {};

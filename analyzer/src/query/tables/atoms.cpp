@@ -255,6 +255,14 @@ std::string folded_digits(std::string_view text) {
     return folded;
 }
 
+std::vector<std::string> atom_patterns(std::string_view folded) {
+    std::vector<std::string> patterns;
+    for (const auto& affixes : affixes_of(folded)) {
+        patterns.push_back(affixes.pattern());
+    }
+    return patterns;
+}
+
 /// A crash dump tells it.
 AtomLimit atom_limit(const Dump& dump) {
     if (dump.node().has_atom_limit()) {

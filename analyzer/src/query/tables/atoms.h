@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace beamdump::query {
 
@@ -74,5 +75,9 @@ std::uint64_t number_at(const Row& row, AtomGroupPlace place);
 
 /// The text with each run of decimal digits as one N.
 std::string folded_digits(std::string_view text);
+
+/// The names of the groups that an atom may be in with others: words of its text with folded digits
+/// at the beginning and at the end, and * for what is between. Those with most words first.
+std::vector<std::string> atom_patterns(std::string_view folded);
 
 }  // namespace beamdump::query

@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <iterator>
 #include <memory>
 #include <span>
 
@@ -311,6 +312,61 @@ TEST_F(DiffOfCrashDumps, TwoCrashesAreOfTwoRuns) {
     for (const auto* name : {"atoms", "modules", "ets_tables"}) {
         EXPECT_THAT(section(result, name).has, ElementsAre(false, false)) << name;
     }
+}
+
+/// Atoms that begin with `prefix` and end with `suffix`, with a word of letters between.
+std::vector<std::string> alike_atoms(std::string_view prefix, std::string_view suffix, int count) {
+    std::vector<std::string> atoms;
+    for (int number = 0; number < count; ++number) {
+        std::string word;
+        for (int left = number + 1; left != 0; left /= 26) {
+            word += static_cast<char>('a' + left % 26);
+        }
+        atoms.push_back(fmt::format("{}{}{}", prefix, word, suffix));
+    }
+    return atoms;
+}
+
+class DiffOfAtoms : public DiffOfCrashDumps {
+  protected:
+    void put(const std::string& name, const std::vector<std::string>& atoms) {
+        auto text = crash_text(kDate, {"one:start/1"});
+        text.insert(text.find("=proc:"), fmt::format("Atoms: {}\n", atoms.size()));
+        text.insert(text.find("=end"), fmt::format("=atoms\n{}\n", fmt::join(atoms, "\n")));
+        const auto bytes = std::as_bytes(std::span(text));
+        program_.put(name + ".dump", {bytes.begin(), bytes.end()});
+        const Ran ran =
+            program_.run({"convert", program_.path(name + ".dump"), "-o", name + ".beamdump"});
+        EXPECT_EQ(ran.status, 0) << ran.err;
+    }
+    /// The names of atoms that grew, with their number in both dumps.
+    std::vector<std::string> grown() {
+        const auto result = diff({"first.beamdump", "second.beamdump"});
+        const auto& atoms = section(result, "atoms");
+        EXPECT_EQ(atoms.appeared, 0U);
+        EXPECT_EQ(atoms.gone, 0U);
+        std::vector<std::string> found;
+        for (const auto& change : atoms.grown_most) {
+            const auto& values = change.of(query::Measure::kMembers)->values;
+            found.push_back(
+                fmt::format("{} {} {}", change.key, values[0].value_or(0), values[1].value_or(0)));
+        }
+        return found;
+    }
+};
+
+TEST_F(DiffOfAtoms, AtomsListedByThemselvesInOneDumpAreOfTheOthersGroup) {
+    put("first", alike_atoms("uid_", "_x", 600));
+    put("second", alike_atoms("uid_", "_x", 1600));
+    EXPECT_THAT(grown(), ElementsAre("'uid_*_x' 600 1600"));
+}
+
+TEST_F(DiffOfAtoms, GroupsThatTwoDumpsMakeInTwoWaysAreComparedAsOne) {
+    auto atoms = alike_atoms("uid_", "", 1100);
+    put("first", atoms);
+    std::ranges::copy(alike_atoms("uid_", "_x", 3000), std::back_inserter(atoms));
+    put("second", atoms);
+    EXPECT_THAT(grown(), ElementsAre("'uid_*' or 'uid_*_x' 1100 4100"));
 }
 
 TEST_F(DiffOfCrashDumps, ComparesModulesOfTextsThatHaveThem) {

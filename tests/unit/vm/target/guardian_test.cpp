@@ -7,10 +7,13 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
 #include <csignal>
 #include <functional>
 #include <new>
+#include <string>
+#include <unistd.h>
 
 namespace beamdump::target {
 namespace {
@@ -105,12 +108,31 @@ TEST_F(Guarded, AStoppedProcessIsWokenToEndItsHoldAndStopsAgain) {
     EXPECT_TRUE(eventually([&] { return told().refused.load(); }));
 }
 
-TEST_F(Guarded, KillsAProcessThatDoesNotEndItsHold) {
-    const Running process(guarded(told(), [&](StopTracker& stops) {
-        told().held = stops.begin(clock_ns(CLOCK_MONOTONIC) + kShortNs).has_value();
-    }));
+TEST_F(Guarded, KillsAProcessThatDoesNotEndItsHoldAndSaysWhy) {
+    std::array<int, 2> pipe{};
+    ASSERT_EQ(::pipe(pipe.data()), 0);
+    const Running process([&] {
+        ::dup2(pipe[1], STDERR_FILENO);
+        ::close(pipe[0]);
+        ::close(pipe[1]);
+        guarded(told(), [&](StopTracker& stops) {
+            told().held = stops.begin(clock_ns(CLOCK_MONOTONIC) + kShortNs).has_value();
+        })();
+    });
+    ::close(pipe[1]);
     EXPECT_TRUE(eventually([&] { return told().held.load(); }));
     EXPECT_TRUE(eventually([&] { return state_of_process(process.pid()) == 'Z'; }));
+    std::string text;
+    std::array<char, 1024> piece{};
+    // Ends when the guardian has ended, too.
+    for (ssize_t got = 0; (got = ::read(pipe[0], piece.data(), piece.size())) > 0;) {
+        text.append(piece.data(), static_cast<std::size_t>(got));
+    }
+    ::close(pipe[0]);
+    EXPECT_NE(text.find(": killed by its guardian process: the node was stopped"),
+              std::string::npos)
+        << text;
+    EXPECT_TRUE(text.ends_with("\n"));
 }
 
 TEST_F(Guarded, LeavesAProcessThatEndsOrExtendsItsHolds) {

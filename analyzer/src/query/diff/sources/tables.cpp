@@ -215,38 +215,37 @@ const DiffSource& persistent_terms_diff_source() {
 
 namespace {
 
-/// The name of a group of one atom is its own.
-std::string pattern_of(std::string_view name) {
-    return quoted_atom(folded_digits(unquoted_atom(name)));
-}
+using AtomGroupVisitor = std::function<void(std::string_view name, const Amounts& amounts)>;
 
-/// Where the export has all atoms by pattern.
-Result<void> read_exported_atoms(const ComparedDump& dump, std::size_t number, ThingTable& table) {
+/// False: the export does not have all atoms.
+Result<bool> each_exported_group(const ComparedDump& dump, const AtomGroupVisitor& visit) {
     std::uint64_t atoms = 0;
     RETURN_IF_ERROR(dump.exported->visit(atom_group_kind(), [&atoms](const ExportLine& line) {
         atoms += line.number("count").value_or(0);
     }));
     if (dump.of_crash_dump || atoms == 0 || dump.exported->fact("atoms") != atoms) {
-        return {};
+        return false;
     }
-    table.begin(number);
     std::uint64_t place = 0;
-    return dump.exported->visit(atom_group_kind(), [&](const ExportLine& line) {
-        table.add(pattern_of(line.text("pattern").value_or("")),
-                  {.size = line.number("bytes"),
-                   .members = line.number("count").value_or(0),
-                   .place = place++});
-    });
+    RETURN_IF_ERROR(dump.exported->visit(atom_group_kind(), [&](const ExportLine& line) {
+        visit(line.text("pattern").value_or(""), {.size = line.number("bytes"),
+                                                  .members = line.number("count").value_or(0),
+                                                  .place = place++});
+    }));
+    return true;
 }
 
-/// By name pattern. Atoms are never removed: what a pattern has more of is new.
-Result<void> read_atoms(DiffContext& context, std::size_t number, ThingTable& table) {
-    const ComparedDump& dump = context.dumps[number];
+/// Calls `visit` with each group's name, digits folded: that of a group of one atom is its own.
+/// False: the dump does not have all atoms.
+Result<bool> each_atom_group(const ComparedDump& dump, const AtomGroupVisitor& visit) {
+    const auto visit_folded = [&visit](std::string_view name, const Amounts& amounts) {
+        visit(folded_digits(unquoted_atom(name)), amounts);
+    };
     if (!dump.whole) {
-        return {};
+        return false;
     }
     if (dump.exported != nullptr) {
-        return read_exported_atoms(dump, number, table);
+        return each_exported_group(dump, visit_folded);
     }
     RowQuery query;
     query.limit = 0;
@@ -255,14 +254,50 @@ Result<void> read_atoms(DiffContext& context, std::size_t number, ThingTable& ta
     // A crash dump without its section of atoms has only those that its terms name.
     const auto& counts = answer.counts;
     if (counts.ungrouped != 0 || !counts.count || *counts.count > counts.named) {
-        return {};
+        return false;
     }
-    table.begin(number);
     for (const Row& group : answer.list.take()) {
-        table.add(pattern_of(text_at(group, AtomGroupPlace::kName)),
-                  {.size = number_at(group, AtomGroupPlace::kBytes),
-                   .members = number_at(group, AtomGroupPlace::kCount),
-                   .place = number_at(group, AtomGroupPlace::kNewestIndex)});
+        visit_folded(text_at(group, AtomGroupPlace::kName),
+                     {.size = number_at(group, AtomGroupPlace::kBytes),
+                      .members = number_at(group, AtomGroupPlace::kCount),
+                      .place = number_at(group, AtomGroupPlace::kNewestIndex)});
+    }
+    return true;
+}
+
+/// Of all dumps.
+Result<AtomNames> read_atom_names(const DiffContext& context) {
+    AtomNames names;
+    for (std::size_t number = 0; number < context.dumps.size(); ++number) {
+        RETURN_IF_ERROR(
+            each_atom_group(context.dumps[number], [&](std::string_view name, const Amounts&) {
+                names.add_pattern(number, std::string(name));
+            }));
+    }
+    for (const auto& dump : context.dumps) {
+        RETURN_IF_ERROR(each_atom_group(
+            dump, [&](std::string_view name, const Amounts&) { names.tie(std::string(name)); }));
+    }
+    names.settle(context.dumps.size());
+    return names;
+}
+
+/// By name pattern. Atoms are never removed: what a pattern has more of is new.
+Result<void> read_atoms(DiffContext& context, std::size_t number, ThingTable& table) {
+    if (!context.atom_names) {
+        ASSIGN_OR_RETURN(context.atom_names, read_atom_names(context));
+    }
+    const ComparedDump& dump = context.dumps[number];
+    bool begun = false;
+    ASSIGN_OR_RETURN(const bool has_atoms,
+                     each_atom_group(dump, [&](std::string_view name, const Amounts& amounts) {
+                         if (!std::exchange(begun, true)) {
+                             table.begin(number);
+                         }
+                         table.add(context.atom_names->of(std::string(name)), amounts);
+                     }));
+    if (has_atoms && !begun) {
+        table.begin(number);
     }
     return {};
 }
@@ -291,7 +326,7 @@ Result<void> describe_atoms(DiffContext& context, const ThingTable& table,
 
 constexpr DiffSource kAtomSource = {
     .kind = {.name = "atoms",
-             .title = "Atoms by name (N: digits)",
+             .title = "Atoms by name (N: digits, *: parts)",
              .thing = "NAME",
              .size = "text_bytes",
              .members = "atoms",

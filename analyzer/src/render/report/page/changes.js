@@ -27,7 +27,7 @@ const SECTION_TITLES = {
   groups: "Groups of processes by initial call", ets_tables: "ETS tables",
   ets_names: "ETS tables by name", persistent_terms: "Persistent terms",
   binary_holders: "Binaries by the process that refers to them",
-  binaries: "Reference-counted binaries by size", atoms: "Atoms by name (N: digits)",
+  binaries: "Reference-counted binaries by size", atoms: "Atoms by name (N: digits, *: parts)",
   modules: "Modules", ports: "Ports by name", sockets: "Sockets by protocol and state",
 };
 const CHANGED = { registered_names: "restarted", modules: "reloaded" };

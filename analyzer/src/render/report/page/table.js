@@ -20,14 +20,14 @@ class Table {
     this.table = el("table", { "aria-label": this.label },
       el("thead", {}, this.head), this.rows);
     this.box = el("div.scroll", {
-      onscroll: () => requestAnimationFrame(() => this.draw()),
+      onscroll: () => requestAnimationFrame(() => this.follow()),
       tabindex: -1,
     }, this.table);
     this.element = el("div.list", {}, this.status, this.box);
     this.columns.forEach((column) => this.addHeading(column));
     this.descending = true;
     this.sortBy(this.sort, true);
-    new ResizeObserver(later(() => this.draw(), 50)).observe(this.box);
+    new ResizeObserver(later(() => this.follow(), 50)).observe(this.box);
     addEventListener("beforeprint", () => this.print());
     addEventListener("afterprint", () => this.draw());
   }
@@ -88,16 +88,28 @@ class Table {
     return place * ROW_HEIGHT + extra;
   }
 
-  draw() {
+  /** The places of the first row to show and of the one after the last. */
+  inSight() {
     const height = this.box.clientHeight || 600;
     const from = this.box.scrollTop;
     let first = Math.max(0, Math.floor(from / ROW_HEIGHT) - ROWS_BEYOND);
     while (first > 0 && this.top(first) > from - ROWS_BEYOND * ROW_HEIGHT) --first;
     const count = Math.ceil(height / ROW_HEIGHT) + 2 * ROWS_BEYOND;
-    this.show(first, Math.min(this.shown.length, first + count));
+    return [first, Math.min(this.shown.length, first + count)];
+  }
+
+  draw() {
+    this.show(...this.inSight());
+  }
+  /** Draws if other rows are in sight: rows that are replaced during a click do not get it. */
+  follow() {
+    const [first, end] = this.inSight();
+    if (first !== this.first || end !== this.end) this.show(first, end);
   }
 
   show(first, end) {
+    this.first = first;
+    this.end = end;
     const focused = this.rows.contains(document.activeElement);
     const lines = [];
     for (let place = first; place < end; ++place) lines.push(...this.lines(place));
