@@ -452,6 +452,20 @@ std::optional<FrameCode> FrameCode::read(std::span<const std::byte> code, std::u
     return std::nullopt;
 }
 
+std::optional<FrameCall> first_jump(std::span<const std::byte> code, std::uint64_t address) {
+    const auto jump = first_instruction(code);
+    const auto next = jump ? address + jump->bytes : 0;
+    if (jump && jump->is(0xe9)) {
+        return FrameCall{.target = next + static_cast<std::uint64_t>(jump->immediate)};
+    }
+    if (jump && jump->is(0xff) && (jump->reg & 7U) == 4 && jump->operand->relative) {
+        return FrameCall{
+            .target = next + static_cast<std::uint64_t>(std::int64_t{jump->operand->displacement}),
+            .in_word = true};
+    }
+    return std::nullopt;
+}
+
 std::optional<FramePlace> FrameCode::at(std::uint64_t place) const {
     const auto known =
         place < address_ ? states_.end() : states_.find(static_cast<std::size_t>(place - address_));

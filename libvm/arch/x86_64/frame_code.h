@@ -13,11 +13,15 @@
 
 namespace beamdump::beam {
 
-/// What a call instruction calls.
+/// What a call instruction calls, or where a jump leads.
 struct FrameCall {
     std::optional<std::uint64_t> target{};  ///< nothing: a register tells
     bool in_word = false;                   ///< the target's address is in the word at `target`
 };
+
+/// Where the jump leads with which code at that address begins, if it begins with one that tells it
+/// and is taken always.
+std::optional<FrameCall> first_jump(std::span<const std::byte> code, std::uint64_t address);
 
 /// What a function's code says of its frame at one place (jit/x86/beam_asm.hpp, instr_common.cpp,
 /// OTP 25 to 29, without frame pointers).

@@ -1,4 +1,4 @@
-#include <libvm/arch/x86_64/instruction.h>
+#include <libvm/arch/data_accesses.h>
 #include <libvm/beam/layout/runtime_names.h>
 #include <libvm/beam/layout/struct_view.h>
 #include <libvm/beam/locate/emulator_tables.h>
@@ -16,109 +16,66 @@ namespace {
 constexpr std::size_t kMostCode = 4096;
 constexpr std::size_t kMostOfOther = 320;  ///< of a function without a symbol
 
-// Intel's manual, volume 2, appendix A.
-constexpr std::uint8_t kLoadAddress = 0x8d;
-constexpr std::uint8_t kLoad = 0x8b;
-constexpr std::uint8_t kStore = 0x89;
-constexpr std::uint8_t kStoreConstant = 0xc7;
-constexpr std::uint8_t kOperateOnByte = 0x83;
-constexpr std::uint8_t kCompare = 7;  ///< of kOperateOnByte
-constexpr std::uint8_t kCall = 0xe8;
+using Accesses = std::vector<arch::DataAccess>;
+using Kind = arch::DataAccess::Kind;
 
-/// An instruction, where the next one is, and the address of its operand, if that is relative.
-struct Step {
-    Instruction instruction;
-    Address next = 0;
-    Address operand = 0;
-};
-
-/// The instructions of a function one after another, up to one that is not understood: none but
-/// those of x86-64 are.
-std::vector<Step> steps_of(Vm& vm, Address begin, std::size_t bytes) {
+Accesses accesses_of(Vm& vm, Address begin, std::size_t bytes) {
     std::vector<std::byte> code(bytes);
-    std::vector<Step> steps;
-    if (vm.layout().architecture() != Architecture::kX86_64 || !vm.bulk().read(begin, code)) {
-        return steps;
-    }
-    for (std::size_t at = 0; at < code.size();) {
-        const auto instruction = first_instruction(std::span(code).subspan(at));
-        if (!instruction || instruction->bytes == 0) {
-            break;
-        }
-        at += instruction->bytes;
-        Step step{*instruction, begin + at, 0};
-        if (instruction->operand && instruction->operand->relative) {
-            step.operand = step.next + static_cast<std::uint64_t>(
-                                           std::int64_t{instruction->operand->displacement});
-        }
-        steps.push_back(step);
-    }
-    return steps;
+    return vm.bulk().read(begin, code)
+               ? arch::data_accesses(vm.layout().architecture(), code, begin)
+               : Accesses();
 }
 
-std::vector<Step> steps_of(Vm& vm, const target::Symbol& function) {
-    return steps_of(
+Accesses accesses_of(Vm& vm, const target::Symbol& function) {
+    return accesses_of(
         vm, function.address,
         function.size == 0 ? kMostCode : std::min<std::size_t>(function.size, kMostCode));
 }
 
-bool stores_to(const std::vector<Step>& steps, Address variable) {
-    return std::ranges::any_of(steps, [variable](const Step& step) {
-        return step.operand == variable && step.instruction.is(kStore) && step.instruction.wide;
+bool stores_to(const Accesses& accesses, Address variable) {
+    return std::ranges::any_of(accesses, [variable](const arch::DataAccess& access) {
+        return access.is(Kind::kStoreWord, variable);
     });
 }
 
 /// The first variable of a word that is loaded and stored: the head of a list from which the
 /// function takes, or to which it adds.
-std::optional<Address> list_head(const std::vector<Step>& steps) {
-    for (const Step& step : steps) {
-        if (step.operand != 0 && step.instruction.is(kLoad) && step.instruction.wide &&
-            stores_to(steps, step.operand)) {
-            return step.operand;
+std::optional<Address> list_head(const Accesses& accesses) {
+    for (const auto& access : accesses) {
+        if (access.kind == Kind::kLoadWord && stores_to(accesses, access.address)) {
+            return access.address;
         }
     }
     return std::nullopt;
 }
 
-/// The first variable of four bytes that becomes 0.
-std::optional<Address> cleared_flag(const std::vector<Step>& steps) {
-    const auto found = std::ranges::find_if(steps, [](const Step& step) {
-        return step.operand != 0 && step.instruction.is(kStoreConstant) && !step.instruction.wide &&
-               !step.instruction.narrow && step.instruction.immediate == 0;
-    });
-    return found == steps.end() ? std::nullopt : std::optional(found->operand);
+std::optional<Address> first_of(const Accesses& accesses, Kind kind) {
+    const auto found = std::ranges::find(accesses, kind, &arch::DataAccess::kind);
+    return found == accesses.end() ? std::nullopt : std::optional(found->address);
 }
 
 /// The address that the first instruction passes to the function to which it then jumps.
-std::optional<Address> first_argument(const std::vector<Step>& steps) {
-    if (steps.empty() || steps.front().operand == 0 ||
-        !steps.front().instruction.is(kLoadAddress) ||
-        !steps.front().instruction.reg_is(MachineRegister::kRdi)) {
+std::optional<Address> first_argument(const Accesses& accesses) {
+    if (accesses.empty() || accesses.front().place != 0 ||
+        accesses.front().kind != Kind::kFirstArgument) {
         return std::nullopt;
     }
-    return steps.front().operand;
+    return accesses.front().address;
 }
 
 /// updater_process and update_queue of erl_bif_persistent.c: try_seize_update_permission(), which
 /// persistent_term:put/2 calls, compares the one with 0, and puts itself into the other or sets
 /// the one.
-std::optional<std::pair<Address, Address>> update_permission(Vm& vm,
-                                                             const std::vector<Step>& steps) {
-    for (const Step& call : steps) {
-        if (!call.instruction.is(kCall)) {
+std::optional<std::pair<Address, Address>> update_permission(Vm& vm, const Accesses& accesses) {
+    for (const auto& call : accesses) {
+        if (call.kind != Kind::kCall) {
             continue;
         }
-        const auto callee = steps_of(
-            vm, call.next + static_cast<std::uint64_t>(call.instruction.immediate), kMostOfOther);
-        const auto compared = std::ranges::find_if(callee, [](const Step& step) {
-            return step.operand != 0 && step.instruction.is(kOperateOnByte) &&
-                   step.instruction.reg == kCompare && step.instruction.wide &&
-                   step.instruction.immediate == 0;
-        });
+        const auto callee = accesses_of(vm, call.address, kMostOfOther);
+        const auto compared = first_of(callee, Kind::kCompareWithNull);
         const auto queue = list_head(callee);
-        if (compared != callee.end() && queue && *queue != compared->operand &&
-            stores_to(callee, compared->operand)) {
-            return std::pair(compared->operand, *queue);
+        if (compared && queue && *queue != *compared && stores_to(callee, *compared)) {
+            return std::pair(*compared, *queue);
         }
     }
     return std::nullopt;
@@ -184,19 +141,21 @@ EmulatorTables find_emulator_tables(Vm& vm, const Symbols& symbols, const ImageS
     if (vm.layout().has(runtime::CodePermission::kName)) {
         const auto permission = [&](const char* name, std::string_view release) {
             const auto function = symbols.find(release);
-            return function ? noted(name, first_argument(steps_of(vm, *function))) : std::nullopt;
+            return function ? noted(name, first_argument(accesses_of(vm, *function)))
+                            : std::nullopt;
         };
         tables.code_modification =
             permission("code_mod_permission", "erts_release_code_mod_permission");
         tables.code_staging =
             permission("code_stage_permission", "erts_release_code_stage_permission");
     } else if (const auto release = symbols.find("erts_release_code_write_permission")) {
-        const auto steps = steps_of(vm, *release);
-        tables.code_write_queue = noted("code_write_queue", list_head(steps));
-        tables.code_write_seized = noted("code_writing_seized", cleared_flag(steps));
+        const auto accesses = accesses_of(vm, *release);
+        tables.code_write_queue = noted("code_write_queue", list_head(accesses));
+        tables.code_write_seized =
+            noted("code_writing_seized", first_of(accesses, Kind::kClearInt));
     }
     if (const auto put = symbols.find("persistent_term_put_2")) {
-        if (const auto both = update_permission(vm, steps_of(vm, *put))) {
+        if (const auto both = update_permission(vm, accesses_of(vm, *put))) {
             tables.persistent_term_updater = noted("updater_process", both->first);
             tables.persistent_term_queue = noted("update_queue", both->second);
         }

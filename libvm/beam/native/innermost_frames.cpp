@@ -1,5 +1,4 @@
 #include <libdump/base/return_if_error.h>
-#include <libvm/arch/x86_64/instruction.h>
 #include <libvm/beam/layout/runtime_names.h>
 #include <libvm/beam/layout/term_bits.h>
 #include <libvm/beam/native/innermost_frames.h>
@@ -121,7 +120,7 @@ std::optional<FramePlace> InnermostFrames::function_frame(Address place) {
                     {function->arity, [this](const FrameCall& call) { return effect_of(call); }});
 }
 
-/// Where a call leads, if that is known.
+/// Where a call or jump leads, if that is known.
 std::optional<Address> InnermostFrames::destination(const FrameCall& call) const {
     if (!call.target || !call.in_word) {
         return call.target;
@@ -134,17 +133,8 @@ std::optional<Address> InnermostFrames::destination(const FrameCall& call) const
 std::optional<Address> InnermostFrames::jump_at(Address place) const {
     auto& memory = vm_->target().memory();
     std::array<std::byte, kJumpBytes> code{};
-    const auto jump = memory.read(place, code) ? first_instruction(code) : std::nullopt;
-    const auto next = jump ? place + jump->bytes : 0;
-    if (jump && jump->is(0xe9)) {
-        return next + static_cast<Address>(jump->immediate);
-    }
-    if (jump && jump->is(0xff) && (jump->reg & 7U) == 4 && jump->operand->relative) {
-        const auto word =
-            memory.word(next + static_cast<Address>(std::int64_t{jump->operand->displacement}));
-        return word ? std::optional(*word) : std::nullopt;
-    }
-    return std::nullopt;
+    const auto jump = memory.read(place, code) ? first_jump(code, place) : std::nullopt;
+    return jump ? destination(*jump) : std::nullopt;
 }
 
 /// Whether a call is one of the code that begins there, directly or by way of jumps.

@@ -72,6 +72,21 @@ TEST(Instruction, HasTheLengthThatAssemblersGiveIt) {
     EXPECT_FALSE(first_instruction(bytes_of({0x06, 0, 0, 0})));  // push es: not in 64-bit code
 }
 
+TEST(FrameCode, AJumpIsReadThatIsTakenAlwaysAndSaysWhereItLeads) {
+    const auto near = first_jump(bytes_of({0xe9, 0x10, 0, 0, 0}), kFramed);
+    ASSERT_TRUE(near);
+    EXPECT_EQ(near->target, kFramed + 5 + 0x10);
+    EXPECT_FALSE(near->in_word);
+    const auto far = first_jump(bytes_of({0xff, 0x25, 0xf8, 0xff, 0xff, 0xff}), kFramed);
+    ASSERT_TRUE(far);
+    EXPECT_EQ(far->target, kFramed + 6 - 8);
+    EXPECT_TRUE(far->in_word);
+    EXPECT_FALSE(first_jump(bytes_of({0xff, 0xe0}), kFramed));              // jmp rax
+    EXPECT_FALSE(first_jump(bytes_of({0xff, 0x15, 0, 0, 0, 0}), kFramed));  // call [rip]
+    EXPECT_FALSE(first_jump(bytes_of({0x0f, 0x84, 0, 0, 0, 0}), kFramed));  // je
+    EXPECT_FALSE(first_jump(bytes_of({0xe9, 0x10, 0}), kFramed));           // cut short
+}
+
 TEST(FrameCode, AFrameIsCompleteOnceEachWordIsWritten) {
     const std::vector<int> make = {0x48, 0x83, 0xec, 0x18};  // sub rsp, 24
     expect_frame(behind(make), 3, false);
