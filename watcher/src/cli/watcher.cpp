@@ -59,6 +59,17 @@ Rule named(std::string name) {
 /// Memory for the conversion of a crash dump; what does not fit goes to temporary files.
 constexpr auto kConversionMemory = "256MiB";
 
+/// What a dump may have beyond --max-size: each process is listed, and what the node is goes last
+/// (docs/capture.md).
+std::uint64_t bytes_of_lists(NodeReader& reader) {
+    constexpr std::uint64_t kOfAProcess = 128;
+    constexpr std::uint64_t kOfTheNode = std::uint64_t{1} << 20U;
+    const auto read = reader.read({Quantity::kProcesses}).value_or(Measurements());
+    const auto found = read.find(Quantity::kProcesses);
+    const auto count = found == read.end() ? 0 : static_cast<std::uint64_t>(found->second.value);
+    return kOfTheNode + kOfAProcess * count;
+}
+
 /// The recordings of one node: what the last runs of one that starts again and again have told
 /// stays.
 constexpr std::size_t kKeptRecordings = 3;
@@ -508,7 +519,8 @@ void Watcher::act(Watched& node, std::size_t rule, const std::string& reason) {
 void Watcher::start_capture(Watched& node, std::size_t rule, const std::string& reason) {
     const auto& what = rules_[rule];
     const auto& id = node.reader.id();
-    const auto room = store_.admit(id.key(), what.name, now(), wall_clock());
+    const auto room =
+        store_.admit(id.key(), what.name, now(), wall_clock(), bytes_of_lists(node.reader));
     tell_removed();
     if (!room) {
         say_of(id, rule, "refused", fmt::format("{}; no dump: {}", reason, room.error().message),
