@@ -3,6 +3,7 @@
 %%   release       the OTP release's number
 %%   version       the version of OTP, as its installation says
 %%   processes     the pids of all processes but the answering one, separated by spaces
+%%   tables        the number of ETS tables
 %%   oracle FILE   oracle:write(FILE), then the number of processes
 %%   oracle FILE DIRECTORY  oracle:write(FILE, DIRECTORY), then the number of processes
 %%   sizes FILE    zoo_sizes:write(FILE), then the number of lines
@@ -97,6 +98,8 @@ reply([<<"version">>]) ->
     string:trim(Version);
 reply([<<"processes">>]) ->
     lists:join($\s, [pid_to_list(Pid) || Pid <- processes() -- [self()]]);
+reply([<<"tables">>]) ->
+    integer_to_binary(erlang:system_info(ets_count));
 reply([<<"oracle">>, File]) ->
     integer_to_binary(oracle:write(File));
 reply([<<"oracle">>, File, Directory]) ->

@@ -193,7 +193,8 @@ class Documents(unittest.TestCase):
         return {"": own} | {name: ask(name) for name in names}
 
     def test_nothing_unfinished_and_no_places_of_one_machine(self):
-        unwanted = re.compile(r"\b(TO" r"DO|FIX" r"ME|X" r"XX)\b|/wo" r"rk/|/ro" r"ot/")
+        # /proc/1/root is another process's root.
+        unwanted = re.compile(r"\b(TO" r"DO|FIX" r"ME|X" r"XX)\b|/wo" r"rk/|(?<!/proc/1)/ro" r"ot/")
         for path in files():
             if path.suffix not in LANGUAGES | {".md", ".json", ".txt", ""}:
                 continue

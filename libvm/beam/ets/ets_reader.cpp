@@ -116,6 +116,27 @@ Result<std::optional<EtsCounts>> EtsCounters::sum(Address lines) {
     return counts;
 }
 
+Result<std::uint64_t> count_ets_tables(Vm& vm) {
+    if (vm.tables().schedulers == 0) {
+        return fail(ErrorCode::kNotFound, "the schedulers, which count the tables, were not found");
+    }
+    LayoutNames names(vm.layout());
+    const auto count = names.field(runtime::EtsScheduler::tables_count);
+    const std::uint64_t stride = names.bytes(runtime::ErtsAlignedSchedulerData::kName);
+    RETURN_IF_ERROR(names.outcome());
+    std::uint64_t tables = 0;
+    for (std::uint32_t index = 0; index < vm.facts().schedulers; ++index) {
+        ASSIGN_OR_RETURN(const auto counted,
+                         vm.memory().word(vm.tables().schedulers + index * stride + count.offset));
+        if (counted > kMaxTables) {
+            return fail(ErrorCode::kImplausible,
+                        fmt::format("scheduler {} would have {} ETS tables", index + 1, counted));
+        }
+        tables += counted;
+    }
+    return tables;
+}
+
 Result<EtsReader> EtsReader::open(Vm& vm, std::optional<std::uint32_t> processors) {
     if (vm.tables().schedulers == 0) {
         return fail(ErrorCode::kNotFound,

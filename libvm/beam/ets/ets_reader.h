@@ -97,4 +97,9 @@ class EtsReader {
     std::uint64_t stride_ = 0;
 };
 
+/// How many ETS tables there are, as erlang:system_info(ets_count) says: each scheduler counts
+/// those in its list, deleted ones that are not freed yet too. kNotFound: the schedulers were not
+/// found.
+Result<std::uint64_t> count_ets_tables(Vm& vm);
+
 }  // namespace beamdump::beam

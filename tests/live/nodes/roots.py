@@ -1,12 +1,19 @@
 """Other root directories, and what is put into them: the static programs, the Debian package."""
 
+import os
 import pathlib
 import subprocess
+import tempfile
 
 from support.paths import PROGRAMS, ROOT
 
 BUILD = PROGRAMS.parent
 STATIC = BUILD / "static"
+CACHE = pathlib.Path(os.environ.get("BEAMDUMP_OTP_ROOT", pathlib.Path.home() / ".cache" / "beamdump"))
+MIRROR = os.environ.get("BEAMDUMP_DEBIAN", "http://deb.debian.org/debian")
+# Of commands in another root: little of that here.
+ENVIRONMENT = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/tmp", "LC_ALL": "C.UTF-8",
+               "DEBIAN_FRONTEND": "noninteractive"}
 STATIC_NAMES = ("beamdump-analyze", "beamdump-capture")
 
 
@@ -21,6 +28,19 @@ def succeed(*command, **options):
     if ran.returncode != 0:
         raise AssertionError(f"{command}: exit status {ran.returncode}\n{ran.stdout[-3000:]}{ran.stderr[-3000:]}")
     return ran.stdout
+
+
+def root_of(suite, packages, name=None):
+    """A root of that Debian with these packages installed; `name`: of another one than the suite's."""
+    root = CACHE / f"root-{name or suite}"
+    if not root.exists():
+        CACHE.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=CACHE, prefix="unpacking-root.") as work:
+            succeed("debootstrap", "--variant=minbase", f"--include={','.join(packages)}", suite, work, MIRROR)
+            os.chmod(work, 0o755)
+            os.rename(work, root)
+            os.mkdir(work)  # for its removal
+    return root
 
 
 def in_root(root, *command, options=()):

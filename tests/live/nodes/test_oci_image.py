@@ -5,18 +5,23 @@ import hashlib
 import json
 import os
 import pathlib
+import re
+import shlex
 import shutil
+import subprocess
 import tarfile
 import tempfile
+import time
 import unittest
 
 from roots import STATIC, in_root, run, succeed
-from support.node import start_workload
+from support.node import base_environment, start_workload
 from support.paths import ANALYZE, ROOT
 
 MAKE = ROOT / "scripts" / "make-oci-image"
 PROGRAMS = {"beamdump-analyze", "beamdump-capture", "beamdump-watch"}
 TAG = "under-test"
+READY_SECONDS = 120
 
 
 class Image(unittest.TestCase):
@@ -79,6 +84,40 @@ class Image(unittest.TestCase):
         ran = run(*in_root(root, "/usr/bin/beamdump-watch", "--check", "--rule", "processes > 100", node.pid))
         self.assertEqual(ran.returncode, 0, ran.stderr)
         self.assertIn("processes", ran.stdout)
+
+    @unittest.skipUnless(os.geteuid() == 0 and os.path.ismount("/"), "namespaces need root: NOT TESTED here")
+    def test_recipes_beside_a_node_in_its_pid_namespace(self):
+        """The programs' part of the commands in docs/watch.md, as a container that shares the node's processes and
+        has a root of its own runs them."""
+        recipes = (ROOT / "docs" / "watch.md").read_text()
+        capture = shlex.split(re.search(r"(?m)^ +(beamdump-capture -o /proc/1/root\S+)$", recipes)[1])
+        watch = json.loads(re.search(r'command: (\["beamdump-watch".*\])', recipes)[1])
+        folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory(dir=self.scratch)))
+        process = subprocess.Popen(
+            ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc", "erl", "-noinput", "-start_epmd", "false",
+             "-eval", f'ok = file:write_file("{folder}/ready", ""), timer:sleep(infinity).'],
+            env=base_environment(folder), cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        deadline = time.monotonic() + READY_SECONDS
+        while not (folder / "ready").exists() and time.monotonic() < deadline:
+            time.sleep(0.1)
+        [node] = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+        root = self.unpacked()
+        (root / "proc").mkdir()
+
+        def beside(program, *words):
+            return succeed("nsenter", "--target", node, "--pid", "unshare", "--mount", "--fork", "sh", "-c",
+                           'mount -t proc proc "$0/proc" && exec chroot "$0" "$@"', root, f"/usr/bin/{program}", *words)
+
+        # That namespace has this machine's root.
+        dump = folder / "node.beamdump"
+        self.assertEqual(capture[-1], "/proc/1/root/tmp/node.beamdump")
+        beside(*capture[:-1], f"/proc/1/root{dump}")
+        self.assertIn("init", succeed(ANALYZE, "processes", dump, "--limit", 0))
+        told = beside(*watch, "--check")
+        self.assertRegex(told, r"nonode@nohost \(process 1\)\nresident: resident memory is [\d.]+ MiB")
 
     def test_is_the_same_whenever_it_is_made(self):
         again = self.scratch / "again.oci.tar"

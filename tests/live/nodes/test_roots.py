@@ -14,11 +14,9 @@ import tempfile
 import time
 import unittest
 
-from roots import build_package, copy_static, in_root, run, succeed
+from roots import ENVIRONMENT, build_package, copy_static, in_root, root_of, run, succeed
 from support.node import start_workload
 
-CACHE = pathlib.Path(os.environ.get("BEAMDUMP_OTP_ROOT", pathlib.Path.home() / ".cache" / "beamdump"))
-MIRROR = os.environ.get("BEAMDUMP_DEBIAN", "http://deb.debian.org/debian")
 READY_SECONDS = 120
 # A process whose only message tells that it was read, and the node's own word of its registered processes.
 TOLD = """
@@ -29,24 +27,8 @@ TOLD = """
 """
 
 
-def root_of(suite, packages):
-    """A root of that Debian with these packages installed."""
-    root = CACHE / f"root-{suite}"
-    if not root.exists():
-        CACHE.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=CACHE, prefix="unpacking-root.") as work:
-            succeed("debootstrap", "--variant=minbase", f"--include={','.join(packages)}", suite, work, MIRROR)
-            os.chmod(work, 0o755)
-            os.rename(work, root)
-            os.mkdir(work)  # for its removal
-    return root
-
-
 class Root:
     """A root in use: each command in it has a /proc of its own, and little of this environment."""
-
-    ENVIRONMENT = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/tmp", "LC_ALL": "C.UTF-8",
-                   "DEBIAN_FRONTEND": "noninteractive"}
 
     def __init__(self, path):
         self.path = path
@@ -54,10 +36,10 @@ class Root:
         copy_static(path / "opt")
 
     def run(self, *words):
-        return run(*in_root(self.path, *words), env=self.ENVIRONMENT)
+        return run(*in_root(self.path, *words), env=ENVIRONMENT)
 
     def succeed(self, *words):
-        return succeed(*in_root(self.path, *words), env=self.ENVIRONMENT)
+        return succeed(*in_root(self.path, *words), env=ENVIRONMENT)
 
     @contextlib.contextmanager
     def node(self):
@@ -65,7 +47,7 @@ class Root:
         told = self.path / "tmp" / "told"
         told.unlink(missing_ok=True)
         process = subprocess.Popen(in_root(self.path, "erl", "-noinput", "-start_epmd", "false", "-eval", TOLD),
-                                   env=self.ENVIRONMENT, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                   env=ENVIRONMENT, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                    stderr=subprocess.DEVNULL)
         try:
             deadline = time.monotonic() + READY_SECONDS

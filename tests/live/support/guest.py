@@ -26,6 +26,29 @@ poweroff -f
 """
 
 
+# A root with an init of its own moves into a file system of its own first: a service's file system is made by
+# pivot_root(2), which the initial root refuses.
+SYSTEM_INIT = """#!/busybox sh
+/busybox mkdir /system
+/busybox mount -t tmpfs -o size=90% system /system
+for entry in /*; do
+    case $entry in /system|/busybox|/init) ;; *) /busybox mv $entry /system ;; esac
+done
+exec /busybox switch_root /system /sbin/init
+"""
+# The commands of a test, once everything else has started.
+SYSTEM_COMMANDS = """[Unit]
+After=multi-user.target
+[Service]
+Type=oneshot
+ExecStart=/bin/bash /commands
+ExecStopPost=/bin/bash -c 'echo GUEST ENDS'
+ExecStopPost=/bin/systemctl --no-block poweroff
+StandardOutput=file:/dev/console
+StandardError=inherit
+"""
+
+
 class NoGuest(RuntimeError):
     """What a guest needs is not on this machine."""
 
@@ -110,21 +133,57 @@ class Guest:
     def run(self, commands, most_seconds=MOST_SECONDS):
         """Boots, runs the commands and powers off; what it printed, and what it wrote to /dev/ttyS1."""
         self.write("/commands", commands)
-        image, second = self.directory / "root.cpio", self.directory / "ttyS1"
-        write_image(self.root, image)
-        console = self.directory / "console"
-        command = ["qemu-system-x86_64", "-cpu", "max", "-smp", "2", "-m", f"{MEMORY_MIB}M",
-                   "-nographic", "-no-reboot", "-nic", "none",
-                   "-kernel", kernel(self.directory / "kernel"), "-initrd", image,
-                   "-append", "console=ttyS0 rdinit=/init quiet panic=-1",
-                   "-serial", f"file:{console}", "-serial", f"file:{second}", "-monitor", "none"]
-        try:
-            complaints = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True,
-                                        timeout=most_seconds).stderr.decode(errors="replace")
-        except subprocess.TimeoutExpired:
-            complaints = f"it still ran after {most_seconds} s"
-        told = console.read_text(errors="replace").replace("\r", "")
-        if "GUEST ENDS" not in told:
-            raise AssertionError(f"the guest did not end as it should: {complaints[-1000:]}\n"
-                                 f"{told[-3000:]}")
-        return told, second.read_bytes()
+        return boot(self.directory, self.root, most_seconds)
+
+
+class SystemGuest:
+    """A root of Debian with systemd that the guest boots from, in its memory. The root is changed."""
+
+    MEMORY_MIB = 3072
+
+    def __init__(self, directory, root):
+        self.directory = pathlib.Path(directory)
+        self.root = pathlib.Path(root)
+        shutil.copy(shutil.which("busybox"), self.root / "busybox")
+        self.write("/init", SYSTEM_INIT, 0o755)
+        self.write("/etc/systemd/system/commands.service", SYSTEM_COMMANDS)
+        wanted = self.root / "etc/systemd/system/default.target.wants"
+        wanted.mkdir()
+        (wanted / "commands.service").symlink_to("/etc/systemd/system/commands.service")
+        # Nobody logs in.
+        for name in ("getty.target", "systemd-logind.service"):
+            (self.root / "etc/systemd/system" / name).symlink_to("/dev/null")
+
+    def write(self, path, text, mode=0o644):
+        file = self.root / path.lstrip("/")
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+        file.chmod(mode)
+
+    def run(self, commands, most_seconds=MOST_SECONDS):
+        """As Guest.run(); the commands are for bash."""
+        self.write("/commands", commands)
+        return boot(self.directory, self.root, most_seconds, self.MEMORY_MIB, "systemd.show_status=0")
+
+
+def boot(directory, root, most_seconds, memory_mib=MEMORY_MIB, *settings):
+    """Runs the init of a root until the guest ends; what it printed, and what it wrote to /dev/ttyS1."""
+    image, second = directory / "root.cpio", directory / "ttyS1"
+    write_image(root, image)
+    console = directory / "console"
+    # A starved emulator's timer does not tick when the kernel looks (no_timer_check).
+    command = ["qemu-system-x86_64", "-cpu", "max", "-smp", "2", "-m", f"{memory_mib}M",
+               "-nographic", "-no-reboot", "-nic", "none",
+               "-kernel", kernel(directory / "kernel"), "-initrd", image,
+               "-append", " ".join(("console=ttyS0 rdinit=/init quiet panic=-1 no_timer_check", *settings)),
+               "-serial", f"file:{console}", "-serial", f"file:{second}", "-monitor", "none"]
+    try:
+        complaints = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True,
+                                    timeout=most_seconds).stderr.decode(errors="replace")
+    except subprocess.TimeoutExpired:
+        complaints = f"it still ran after {most_seconds} s"
+    told = console.read_text(errors="replace").replace("\r", "")
+    if "GUEST ENDS" not in told:
+        raise AssertionError(f"the guest did not end as it should: {complaints[-1000:]}\n"
+                             f"{told[-3000:]}")
+    return told, second.read_bytes()

@@ -196,6 +196,10 @@ class ApplicationStart:
                                    stderr=subprocess.DEVNULL, start_new_session=True)
         self._belongings.callback(_end_session, process)
 
+    def stop(self):
+        """Ends what accompanies a node that run() was not called for."""
+        self._belongings.close()
+
     def run(self, command, application, environment):
         """Starts command of the release and waits until application runs in the node that it starts."""
         with self._belongings as belongings:

@@ -16,61 +16,20 @@ import re
 import shlex
 import signal
 import subprocess
-import tempfile
 import time
 import unittest
 
 from support.memory.cgroup import MIB, MemoryCgroup, parent
-from support.node import (ApplicationStart, Node, base_environment, compile_testdata, start_workload,
+from support.nif import build_nif
+from support.node import (ApplicationStart, Node, base_environment, compile_testdata,
                           temporary_directory)
 from support.paths import ANALYZE, WATCH
 from support.release import of_release
+from watching import READY_SECONDS, Watch, WithNode, run, summary_of, wait_past
 
 LEAKS = int(os.environ.get("BEAMDUMP_LEAKS", "1"))
-READY_SECONDS = 120
 LIMIT_MIB = 400
 KINDS = "mailbox", "heap", "rows", "binaries"
-
-
-class Watch:
-    """A watcher that runs, and what it has said so far."""
-
-    def __init__(self, belongings, folder, *options):
-        self.folder = folder
-        self.log = folder / "events"
-        self.errors = folder / "errors"
-        folder.mkdir(exist_ok=True)
-        free = () if "--free" in options else ("--free", "1M")
-        with self.log.open("wb") as log, self.errors.open("wb") as errors:
-            self.process = subprocess.Popen(
-                [WATCH, "--json", *free, "-o", folder, *map(str, options)],
-                stdin=subprocess.DEVNULL, stdout=log, stderr=errors)
-        belongings.callback(self.end)
-
-    def end(self):
-        if self.process.poll() is None:
-            self.process.terminate()
-        return self.process.wait()
-
-    def all_events(self):
-        text = self.log.read_text()
-        # A line that is being written has no end yet.
-        return [json.loads(line) for line in text[:text.rfind("\n") + 1].splitlines()]
-
-    def events(self, kind):
-        return [event for event in self.all_events() if event["event"] == kind]
-
-    def wait_for(self, kind, count=1):
-        """The first `count` events of that kind."""
-        deadline = time.monotonic() + READY_SECONDS
-        while len(self.events(kind)) < count:
-            if self.process.poll() is not None or time.monotonic() > deadline:
-                raise RuntimeError(f"no {kind}: {self.log.read_text()} {self.errors.read_text()}")
-            time.sleep(0.05)
-        return self.events(kind)[:count]
-
-    def dumps(self):
-        return sorted(self.folder.glob("*.beamdump"))
 
 
 def cached_bytes(file):
@@ -92,26 +51,8 @@ def cached_bytes(file):
     return mmap.PAGESIZE * sum(page & 1 for page in pages.raw)
 
 
-def run(*command):
-    ended = subprocess.run(list(map(str, command)), stdin=subprocess.DEVNULL, capture_output=True, text=True)
-    if ended.returncode not in (0, 3):
-        raise RuntimeError(f"{command}: {ended.stderr}")
-    return ended
-
-
-def summary_of(dump):
-    return json.loads(run(ANALYZE, "summary", dump, "--json").stdout)
-
-
 def history_of(file):
     return json.loads(run(ANALYZE, "history", file, "--json").stdout)
-
-
-def wait_past(dump):
-    """Until the second in the name of a dump or recording is over."""
-    name = re.search(r"-(\d{8}T\d{6})Z[-.]", dump)[1]
-    while time.strftime("%Y%m%dT%H%M%S", time.gmtime()) <= name:
-        time.sleep(0.05)
 
 
 @dataclasses.dataclass
@@ -126,20 +67,6 @@ def bytes_of(line):
     """The change in a line of the text of `history`: "+299.4 MiB"."""
     amount, unit = re.search(r"([+-][\d.]+) (B|KiB|MiB|GiB)", line).groups()
     return float(amount) * 1024 ** ("B", "KiB", "MiB", "GiB").index(unit)
-
-
-class WithNode(unittest.TestCase):
-    def setUp(self):
-        self.belongings = self.enterContext(contextlib.ExitStack())
-        self.scratch = pathlib.Path(self.belongings.enter_context(tempfile.TemporaryDirectory()))
-
-    def workload(self, *arguments):
-        node = start_workload(*arguments)
-        self.belongings.callback(node.stop)
-        return node
-
-    def watch(self, *options):
-        return Watch(self.belongings, self.scratch / "dumps", *options)
 
 
 class Rules(WithNode):
@@ -227,6 +154,87 @@ class Rules(WithNode):
         shown = int(lines["processes"].split(" is ")[1].split(", ")[0].replace(",", ""))
         self.assertLessEqual(abs(shown - count), 3)
         self.assertIn("messages in all mailboxes is 50", lines["mailboxes"])
+        ended = run(WATCH, "--check", "-o", self.scratch, "--rule", "ets_tables > 99999", "--rule",
+                    "held > 10s", node.pid)
+        lines = ended.stdout.splitlines()
+        self.assertEqual(lines[1], f"ets_tables: the number of ETS tables is {node.ask('tables')}")
+        self.assertRegex(lines[2], "^held: the longest time .* without a pause is 0 s$")
+
+
+class Events(WithNode):
+    def test_a_native_call_that_does_not_return_and_processes_that_cannot_run(self):
+        """The only scheduler is lost to a native call, while others are ready to run."""
+        library, go = build_nif(self.scratch, "wedged"), self.scratch / "go"
+        node = self.started("+S", "1:1", "-eval", f"""
+            ok = wedged:start(0.1),
+            Go = fun Wait() -> case file:read_file_info("{go}") of
+                {{ok, _}} -> ok; _ -> timer:sleep(100), Wait() end end,
+            spawn(fun() -> Go(), [spawn(fun Spin() -> Spin() end) || _ <- [1, 2]],
+                           wedged:tell(<<"sleeping">>) end).""", BEAMDUMP_WEDGED_NIF=str(library))
+        config = self.scratch / "watch.toml"
+        config.write_text("""
+            interval = "100ms"
+            [[rule]]
+            of = "stalled"
+            above = "2s"
+            dump = false
+            [[rule]]
+            of = "held"
+            above = "4s"
+            """)
+        watch = self.watch("--config", config, node.pid)
+        watch.wait_for("watching")
+        go.touch()
+        captured = watch.wait_for("captured")[0]
+        reasons = {event["rule"]: event["reason"] for event in watch.events("fired")}
+        self.assertRegex(reasons["stalled"], r"^the time in which no process ran though some were ready was \d+ s$")
+        held = re.fullmatch(r"the longest time for which a scheduler had the same process without a pause was "
+                            r"\d+ s in (<[\d.]+>)", captured["reason"])[1]
+        listed = json.loads(run(ANALYZE, "processes", captured["file"], "--limit", 0, "--json").stdout)
+        names = {process["pid"]: process.get("registered_name") for process in listed["processes"]}
+        self.assertEqual(names[held], "sleeping")
+
+    def test_processor_time_of_schedulers(self):
+        node = self.workload("leaking", 1)
+        watch = self.watch("--rule", "scheduler_time > 1%", "--interval", "100ms", node.pid)
+        self.assertRegex(watch.wait_for("fired")[0]["reason"],
+                         r"^the processor time of the schedulers' threads was [\d.]+%$")
+
+    def test_the_start_and_the_end_of_a_node(self):
+        config = self.scratch / "watch.toml"
+        told = self.scratch / "told"
+        config.write_text(f"""
+            nodes = ["started_*@localhost"]
+            [[rule]]
+            on = "start"
+            [[rule]]
+            on = "end"
+            command = 'echo "$BEAMDUMP_NODE $BEAMDUMP_REASON" >> {told}'
+            """)
+        self.started("-sname", "started_before@localhost")
+        watch = self.watch("--config", config)
+        watch.wait_for("watching")
+        later = self.started("-sname", "started_later@localhost")
+        captured = watch.wait_for("captured")[0]
+        self.assertEqual((captured["node"], captured["reason"]), ("started_later@localhost", "the node started"))
+        self.assertEqual(summary_of(captured["file"])["capture"]["reason"], "start: the node started")
+        later.stop()
+        watch.wait_for("ended")
+        deadline = time.monotonic() + READY_SECONDS
+        while not (told.exists() and told.read_text()) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        self.assertEqual(told.read_text(), "started_later@localhost the node ended\n")
+        # The one that ran before did not start.
+        self.assertEqual(len(watch.dumps()), 1)
+
+    def test_a_file_asks_for_a_dump(self):
+        node = self.workload("sample", 0.1)
+        watch = self.watch("--rule", "processes > 99%", node.pid)
+        watch.wait_for("watching")
+        request = watch.folder / "take-dump"
+        request.touch()
+        self.assertEqual(watch.wait_for("captured")[0]["reason"], "asked for by hand")
+        self.assertFalse(request.exists())
 
 
 class Recordings(WithNode):
@@ -346,14 +354,6 @@ class Several(WithNode):
 
     def named(self, name):
         return self.started("-sname", name)
-
-    def started(self, *options):
-        start = ApplicationStart()
-        node = start.run(["erl", "-noinput", *options, "-pa", start.ebin, "-kernel",
-                          "inet_dist_use_interface", "{127,0,0,1}", "-run", "control", "start",
-                          start.directory / "control"], "kernel", {})
-        self.belongings.callback(node.stop)
-        return node
 
     def test_a_node_that_gets_its_name_later_is_noticed(self):
         node = self.started("-eval", "timer:sleep(4000), {ok, _} = net_kernel:start("

@@ -78,6 +78,32 @@ dump = false
     EXPECT_EQ(config->rules[2].above.number, 100'000);
 }
 
+TEST(ConfigTest, RulesAboutTheStartAndTheEndOfANode) {
+    const auto config = parse_config(R"(
+[[rule]]
+on = "start"
+capture = ["--no-heaps"]
+[[rule]]
+on = "end"
+name = "gone"
+command = "alarm $BEAMDUMP_NODE"
+[[rule]]
+of = "held"
+above = "30s"
+)",
+                                     "w");
+    ASSERT_TRUE(config) << config.error().message;
+    ASSERT_EQ(config->rules.size(), 3);
+    EXPECT_EQ(config->rules[0].on, Rule::On::kStart);
+    EXPECT_EQ(config->rules[0].name, "start");
+    EXPECT_TRUE(config->rules[0].dump);
+    EXPECT_EQ(config->rules[1].on, Rule::On::kEnd);
+    EXPECT_EQ(config->rules[1].name, "gone");
+    EXPECT_FALSE(config->rules[1].dump);
+    EXPECT_EQ(config->rules[2].above.number, 30);
+    EXPECT_FALSE(RuleState(config->rules[0]).feed(seconds(1), {{Quantity::kMemory, {1e9}}}));
+}
+
 TEST(ConfigTest, CrashDumps) {
     const auto config = parse_config(R"(
 [crash_dumps]
@@ -120,6 +146,12 @@ TEST(ConfigTest, AnErrorNamesItsLineAndWhatIsAllowed) {
          "w:4: capture is a list of texts"},
         {"[[rule]]\nof = \"memory\"\nabove = \"90%\"\ndump = 1\n", "w:4: dump is true or false"},
         {"[crash_dumps]\ntake = \"keep\"\n", "w:2: take is \"keep\", such as \"convert\""},
+        {"[[rule]]\non = \"stop\"\n", "w:2: on is \"stop\", such as \"start\" or \"end\""},
+        {"[[rule]]\non = \"end\"\n", "w:1: a rule on = \"end\" has a \"command\""},
+        {"[[rule]]\non = \"start\"\nabove = 3\n",
+         "w:3: a [[rule]] has no key \"above\"; it has capture, command, dump, name, on"},
+        {"[[rule]]\nof = \"stalled\"\nabove = 30\n",
+         "w:3: \"30\" is no threshold of stalled: a time such as 30s"},
         {"node = \"a\"\nall = true\n", "w:2: all = true stands without node and nodes"},
         {"[[rule]]\nof = \"memory\"\nabove = \"90%\"\n[[rule]]\nof = \"memory\"\nabove = \"95%\"\n",
          "two rules are named \"memory\""},

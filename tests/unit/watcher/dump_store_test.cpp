@@ -138,6 +138,28 @@ TEST(DumpStoreTest, AFullDiskKeepsTheFirstDumpAndIsRefused) {
     EXPECT_EQ(store->removed().size(), 1);
 }
 
+TEST(DumpStoreTest, WhatADumpHasInAnyCaseIsKeptBack) {
+    const test::TemporaryDirectory folder;
+    constexpr std::uint64_t kBeyond = 100'000;
+    Limits limits;
+    limits.free_bytes = 0;
+    limits.bytes = 5'000'000;
+    {
+        auto store = DumpStore::open(folder.path(), limits);
+        ASSERT_TRUE(store);
+        const auto room = store->admit("a", "memory", seconds(1), kMorning, kBeyond);
+        ASSERT_TRUE(room) << room.error().message;
+        EXPECT_EQ(room->most_bytes, 4'900'000);
+    }
+    limits.bytes.reset();
+    auto store = DumpStore::open(folder.path(), limits);
+    ASSERT_TRUE(store);
+    // No disk has that much.
+    const auto refused = store->admit("a", "memory", seconds(1), kMorning, std::uint64_t{1} << 60U);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ErrorCode::kNoSpace);
+}
+
 TEST(DumpStoreTest, ADumpThatWasNotMadeDoesNotCount) {
     const test::TemporaryDirectory folder;
     Limits limits;

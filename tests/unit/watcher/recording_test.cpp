@@ -86,6 +86,31 @@ TEST_F(RecordingTest, EachReadingIsInTheFileAtOnce) {
     EXPECT_EQ(in_file().first, (std::vector<std::int64_t>{1, 2, 3, 4, 5}));
 }
 
+TEST_F(RecordingTest, AFileThatIsCutAnywhereHasTheReadingsBefore) {
+    auto kept = recording();
+    std::vector<std::uintmax_t> complete;  // bytes with so many readings and one
+    for (std::int64_t number = 1; number <= 5; ++number) {
+        ASSERT_TRUE(kept.add(seconds(number), reading(number), text_of_atom));
+        complete.push_back(std::filesystem::file_size(file_));
+    }
+    records::History end;
+    end.set_node_ended_us(6);
+    ASSERT_TRUE(kept.finish(end));
+    std::ifstream stream(file_, std::ios::binary);
+    const std::string whole{std::istreambuf_iterator<char>(stream), {}};
+    for (std::size_t bytes = 0; bytes < whole.size(); ++bytes) {
+        std::ofstream(file_, std::ios::binary | std::ios::trunc) << whole.substr(0, bytes);
+        const auto readings = std::ranges::count_if(
+            complete, [bytes](const std::uintmax_t of_file) { return of_file <= bytes; });
+        if (bytes < complete.front()) {
+            continue;  // it may have no head yet: an error, or no reading
+        }
+        const auto [times, is_whole] = in_file();
+        EXPECT_EQ(times.size(), static_cast<std::size_t>(readings)) << bytes;
+        EXPECT_FALSE(is_whole && times.size() < complete.size()) << bytes;
+    }
+}
+
 TEST_F(RecordingTest, OldReadingsLeaveMemoryAndFile) {
     auto kept = recording(seconds(100));
     std::uintmax_t most_bytes = 0;

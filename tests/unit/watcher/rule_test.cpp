@@ -60,7 +60,7 @@ TEST(RuleTest, AShareOfWhatIsNotKnownNeverHolds) {
     auto rule = state_of("memory > 1%");
     EXPECT_FALSE(rule.feed(seconds(0), memory(500, std::nullopt)));
     EXPECT_FALSE(rule.feed(seconds(1), Measurements()));
-    EXPECT_EQ(rule.seen(Measurements()), "not known");
+    EXPECT_EQ(rule.seen(Measurements()), "memory is not known");
 }
 
 TEST(RuleTest, GrowthIsOfTheTimeThatWasAsked) {

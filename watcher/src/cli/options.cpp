@@ -126,10 +126,11 @@ void declare(CLI::App& app, RawOptions& raw) {
         ->type_name("FILE");
     app.footer(
         "Rules look at memory (against its limit), resident, total, processes_memory,\n"
-        "system, binary, code, ets, processes, ports, atoms, run_queue, mailbox,\n"
-        "mailboxes, pressure and limit_reached.\n"
+        "system, binary, code, ets, processes, ports, atoms, ets_tables, run_queue,\n"
+        "scheduler_time, stalled, held, mailbox, mailboxes, pressure and limit_reached.\n"
         "The node is never stopped to be read; a dump may stop it for milliseconds, as\n"
-        "beamdump-capture says. SIGUSR1 takes a dump now.\n"
+        "beamdump-capture says. SIGUSR1, or a file take-dump in the folder, takes a dump\n"
+        "now.\n"
         "Exit status: 0 done, 1 failed, 2 wrong usage.\n"
         "Example: beamdump-watch --memory 90% -o /var/lib/beamdump rabbit@host");
 }

@@ -17,12 +17,16 @@
 #include <span>
 #include <sys/mman.h>
 #include <thread>
+#include <unistd.h>
 #include <utility>
 
 namespace beamdump::watch {
 namespace {
 
 using std::chrono::milliseconds;
+
+/// A file of this name in the folder asks for a dump of each node.
+constexpr auto kRequestFile = "take-dump";
 
 /// How often signals, and children while there are any, are looked after.
 constexpr milliseconds kLook{250};
@@ -55,6 +59,17 @@ Rule named(std::string name) {
 /// Memory for the conversion of a crash dump; what does not fit goes to temporary files.
 constexpr auto kConversionMemory = "256MiB";
 
+/// What a dump may have beyond --max-size: each process is listed, and what the node is goes last
+/// (docs/capture.md).
+std::uint64_t bytes_of_lists(NodeReader& reader) {
+    constexpr std::uint64_t kOfAProcess = 128;
+    constexpr std::uint64_t kOfTheNode = std::uint64_t{1} << 20U;
+    const auto read = reader.read({Quantity::kProcesses}).value_or(Measurements());
+    const auto found = read.find(Quantity::kProcesses);
+    const auto count = found == read.end() ? 0 : static_cast<std::uint64_t>(found->second.value);
+    return kOfTheNode + kOfAProcess * count;
+}
+
 /// The recordings of one node: what the last runs of one that starts again and again have told
 /// stays.
 constexpr std::size_t kKeptRecordings = 3;
@@ -80,6 +95,9 @@ Watcher::Watcher(Config config, beam::LocateOptions how, DumpStore store, EventL
       cancelled_(cancelled),
       rules_(config_.rules) {
     for (const auto& rule : rules_) {
+        if (rule.on != Rule::On::kReading) {
+            continue;
+        }
         wanted_.insert(rule.of);
         scans_ = scans_ || facts_of(rule.of).scans;
     }
@@ -88,6 +106,9 @@ Watcher::Watcher(Config config, beam::LocateOptions how, DumpStore store, EventL
     rules_.push_back(named("crash_dump"));
     rules_.back().command = config_.crash_dumps.command;
     rules_.push_back(named("by_hand"));
+    if (const auto own = target::process_facts(::getpid())) {
+        started_ticks_ = own->start_ticks;
+    }
 }
 
 void Watcher::say(const NodeId* node, std::string_view kind, const std::string& sentence,
@@ -290,6 +311,34 @@ void Watcher::begin(NodeReader reader) {
         fmt::format("watching {} (process {}) with {}", id.text(), id.pid,
                     counted(config_.rules.size(), "rule")),
         std::move(facts));
+    // One that ran before this program did does not start now.
+    if (node.reader.start_ticks() > started_ticks_) {
+        for (const auto at : rules_on(Rule::On::kStart)) {
+            node.asked.emplace(at, "the node started");
+        }
+    }
+}
+
+std::vector<std::size_t> Watcher::rules_on(Rule::On event) const {
+    std::vector<std::size_t> found;
+    for (std::size_t at = 0; at < config_.rules.size(); ++at) {
+        if (rules_[at].on == event) {
+            found.push_back(at);
+        }
+    }
+    return found;
+}
+
+bool Watcher::is_asked() {
+    std::error_code error;
+    const bool by_file = std::filesystem::remove(config_.folder / kRequestFile, error);
+    if (error && !request_refused_) {
+        say(nullptr, "failed",
+            fmt::format("cannot remove {}, so that no dump is taken for it: {}",
+                        (config_.folder / kRequestFile).string(), error.message()));
+    }
+    request_refused_ = static_cast<bool>(error);
+    return asked_.exchange(false) || by_file;
 }
 
 Result<void> Watcher::run() {
@@ -311,12 +360,12 @@ Result<void> Watcher::run() {
 void Watcher::step() {
     look_after_children();
     look_after_crash_dumps();
-    if (asked_.exchange(false)) {
+    if (is_asked()) {
         if (nodes_.empty()) {
-            say(nullptr, "refused", "no dump by a signal: no node is watched now");
+            say(nullptr, "refused", "no dump was taken by hand: no node is watched now");
         }
         for (auto& [pid, node] : nodes_) {
-            node.asked = true;
+            node.asked.emplace(rules_.size() - 1, "asked for by hand");
         }
     }
     for (auto at = nodes_.begin(); at != nodes_.end() && !cancelled_;) {
@@ -327,6 +376,9 @@ void Watcher::step() {
         const auto id = at->second.reader.id();
         end_recording(at->second, true);
         say(&id, "ended", fmt::format("{} (process {}) has ended", id.text(), id.pid));
+        for (const auto rule : rules_on(Rule::On::kEnd)) {
+            act(at->second, rule, "the node ended");
+        }
         at = nodes_.erase(at);
     }
 }
@@ -422,9 +474,9 @@ Result<Measurements> Watcher::read(Watched& node) {
 }
 
 bool Watcher::step(Watched& node) {
-    if (node.asked && !capture_) {
-        node.asked = false;
-        act(node, rules_.size() - 1, "asked for by a signal");
+    if (!node.asked.empty() && !capture_) {
+        const auto next = node.asked.extract(node.asked.begin());
+        act(node, next.key(), next.mapped());
     }
     if (now() < node.next) {
         return true;
@@ -467,7 +519,8 @@ void Watcher::act(Watched& node, std::size_t rule, const std::string& reason) {
 void Watcher::start_capture(Watched& node, std::size_t rule, const std::string& reason) {
     const auto& what = rules_[rule];
     const auto& id = node.reader.id();
-    const auto room = store_.admit(id.key(), what.name, now(), wall_clock());
+    const auto room =
+        store_.admit(id.key(), what.name, now(), wall_clock(), bytes_of_lists(node.reader));
     tell_removed();
     if (!room) {
         say_of(id, rule, "refused", fmt::format("{}; no dump: {}", reason, room.error().message),
@@ -692,9 +745,7 @@ Result<std::vector<std::string>> Watcher::check() {
         read.insert(scanned.begin(), scanned.end());
         lines.push_back(fmt::format("{} (process {})", node.reader.id().text(), pid));
         for (std::size_t at = 0; at < config_.rules.size(); ++at) {
-            lines.push_back(fmt::format("{}: {} is {}", rules_[at].name,
-                                        facts_of(rules_[at].of).subject,
-                                        node.rules[at].seen(read)));
+            lines.push_back(fmt::format("{}: {}", rules_[at].name, node.rules[at].seen(read)));
         }
     }
     return lines;

@@ -39,7 +39,7 @@ class Watcher {
         std::vector<RuleState> rules;  // as rules_
         std::chrono::milliseconds next{}, next_scan{};
         Measurements scanned{};
-        bool asked = false;  // for a dump
+        std::map<std::size_t, std::string> asked{};  // rules that act once, with their reasons
         std::optional<Recording> recording{};
         std::chrono::milliseconds next_record{}, scanned_at{};
     };
@@ -92,6 +92,10 @@ class Watcher {
     void end_recording(Watched& node, bool node_ended);
     void tell_unrecorded(const NodeId& node, const Result<void>& outcome);
     void act(Watched& node, std::size_t rule, const std::string& reason);
+    /// The rules about that.
+    [[nodiscard]] std::vector<std::size_t> rules_on(Rule::On event) const;
+    /// Whether somebody asks for dumps: by a signal, or by a file, which is removed.
+    bool is_asked();
     void start_capture(Watched& node, std::size_t rule, const std::string& reason);
     void look_after_children();
     void watch_for_crash_dump(const NodeReader& reader);
@@ -123,6 +127,8 @@ class Watcher {
     EventLog& log_;
     std::atomic<bool>& asked_;
     const std::atomic<bool>& cancelled_;
+    std::uint64_t started_ticks_ = 0;  // of this program, as NodeReader::start_ticks()
+    bool request_refused_ = false;
     std::vector<Rule> rules_;    // the last two: of crash dumps, and by a signal
     std::set<Quantity> wanted_;  // by rules
     std::set<Quantity> all_;     // by rules and recordings

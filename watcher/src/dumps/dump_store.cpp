@@ -185,18 +185,19 @@ Result<void> DumpStore::make_room(std::uint64_t keep) {
     return {};
 }
 
-Result<std::uint64_t> DumpStore::make_disk_room() {
+Result<std::uint64_t> DumpStore::make_disk_room(std::uint64_t beyond) {
+    const auto needed = limits_.free_bytes + kLeastDumpBytes + beyond;
     ASSIGN_OR_RETURN(auto all, dumps());
     const auto in_order = in_order_of_removal(std::move(all), limits_.window);
     ASSIGN_OR_RETURN(auto free, free_bytes());
     for (const auto& dump : in_order) {
-        if (free >= limits_.free_bytes + kLeastDumpBytes || dump.first) {
+        if (free >= needed || dump.first) {
             break;
         }
         RETURN_IF_ERROR(remove(dump));
         ASSIGN_OR_RETURN(free, free_bytes());
     }
-    if (free < limits_.free_bytes + kLeastDumpBytes) {
+    if (free < needed) {
         return fail(
             ErrorCode::kNoSpace,
             fmt::format("{} of the disk of {} are free, of which {} stay free", bytes_text(free),
@@ -218,7 +219,7 @@ void DumpStore::load(const std::vector<StoredDump>& dumps, milliseconds now,
 }
 
 Result<Admission> DumpStore::admit(const std::string& node, std::string_view rule, milliseconds now,
-                                   std::chrono::sys_seconds at) {
+                                   std::chrono::sys_seconds at, std::uint64_t beyond) {
     removed_.clear();
     if (!loaded_) {
         ASSIGN_OR_RETURN(const auto all, dumps());
@@ -243,11 +244,11 @@ Result<Admission> DumpStore::admit(const std::string& node, std::string_view rul
                         program::duration_text(limits_.distance)));
     }
     RETURN_IF_ERROR(make_room(std::max<std::uint64_t>(limits_.keep, 1) - 1));
-    ASSIGN_OR_RETURN(const auto free, make_disk_room());
+    ASSIGN_OR_RETURN(const auto free, make_disk_room(beyond));
     times.push_back(now);
-    auto most = free - limits_.free_bytes;
+    auto most = free - limits_.free_bytes - beyond;
     if (limits_.bytes) {
-        most = std::min(most, *limits_.bytes);
+        most = std::min(most, *limits_.bytes > beyond ? *limits_.bytes - beyond : 1);
     }
     return Admission{folder_ / dump_name(node, at, rule), most};
 }

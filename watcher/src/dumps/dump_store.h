@@ -65,9 +65,11 @@ class DumpStore {
     static Result<DumpStore> open(const std::filesystem::path& folder, const Limits& limits);
 
     /// Room for one more dump: removes what has to go for it. `now`: of the clock that never goes
-    /// back. kLimit, kNoSpace: with the reason. Counts as taken from here on.
+    /// back. `beyond`: bytes that the dump may have beyond Admission::most_bytes. kLimit, kNoSpace:
+    /// with the reason. Counts as taken from here on.
     Result<Admission> admit(const std::string& node, std::string_view rule,
-                            std::chrono::milliseconds now, std::chrono::sys_seconds at);
+                            std::chrono::milliseconds now, std::chrono::sys_seconds at,
+                            std::uint64_t beyond = 0);
     /// The dump was not made: it does not count.
     void withdraw(const std::string& node);
     /// Removes what the limits no longer allow, the dump that was just made counted.
@@ -80,8 +82,8 @@ class DumpStore {
     DumpStore(std::filesystem::path folder, const Limits& limits, Descriptor lock)
         : folder_(std::move(folder)), limits_(limits), lock_(std::move(lock)) {}
     Result<void> make_room(std::uint64_t keep);
-    /// Frees the disk's reserve, but keeps the first dumps of incidents.
-    Result<std::uint64_t> make_disk_room();
+    /// Frees the disk's reserve and room for a dump, but keeps the first dumps of incidents.
+    Result<std::uint64_t> make_disk_room(std::uint64_t beyond);
     Result<void> remove(const StoredDump& dump);
     void load(const std::vector<StoredDump>& dumps, std::chrono::milliseconds now,
               std::chrono::sys_seconds at);

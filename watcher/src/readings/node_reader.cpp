@@ -5,12 +5,14 @@
 #include <libdump/format/owner_id.h>
 #include <libsample/counts/node_load.h>
 #include <libvm/beam/checks/vm_check.h>
+#include <libvm/beam/ets/ets_reader.h>
 #include <libvm/beam/tables/atoms.h>
 #include <libvm/beam/tables/node_tables.h>
 #include <libvm/fit/layout_check.h>
 #include <libvm/nodes/running_nodes.h>
 #include <libvm/target/live_target.h>
 #include <libvm/target/process/clock.h>
+#include <libvm/target/process/proc_directory.h>
 #include <libvm/target/process/proc_lines.h>
 
 #include <fmt/format.h>
@@ -62,6 +64,8 @@ Result<NodeReader> NodeReader::open(pid_t pid, const beam::LocateOptions& how,
         return reader.has_ended();
     }
     ASSIGN_OR_RETURN(reader.id_.name, nodes::node_name(*reader.vm_));
+    ASSIGN_OR_RETURN(const auto facts, target::process_facts(pid));
+    reader.start_ticks_ = facts.start_ticks;
     reader.machine_bytes_ = static_cast<double>(
         target::listed_bytes(reader.files_->read(kMachineMemory).value_or(""), "MemTotal")
             .value_or(0));
@@ -137,6 +141,28 @@ void NodeReader::read_counts(const std::set<Quantity>& wanted, Measurements& int
             count(Quantity::kAtoms, atoms->count(), atom_limit_);
         }
     }
+    if (wanted.contains(Quantity::kEtsTables)) {
+        if (const auto tables = beam::count_ets_tables(*vm_)) {
+            count(Quantity::kEtsTables, *tables, std::nullopt);
+        }
+    }
+}
+
+Result<void> NodeReader::read_schedulers(const std::set<Quantity>& wanted, Measurements& into) {
+    if (wanted.contains(Quantity::kSchedulerTime)) {
+        schedulers_.read_time(id_.pid, *files_, into);
+    }
+    if (wanted.contains(Quantity::kStalled) || wanted.contains(Quantity::kHeld)) {
+        const auto seen = watch::read_schedulers(*vm_);
+        if (seen) {
+            schedulers_.follow(
+                std::chrono::milliseconds(target::clock_ns(CLOCK_MONOTONIC) / 1'000'000), *seen,
+                into);
+        } else if (seen.error().code == ErrorCode::kTargetDied) {
+            return std::unexpected(seen.error());
+        }
+    }
+    return {};
 }
 
 Result<Measurements> NodeReader::read(const std::set<Quantity>& wanted) {
@@ -176,6 +202,7 @@ Result<Measurements> NodeReader::read(const std::set<Quantity>& wanted) {
         read_limits(wanted, read);
     }
     read_counts(wanted, read);
+    RETURN_IF_ERROR(read_schedulers(wanted, read));
     return read;
 }
 

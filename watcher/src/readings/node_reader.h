@@ -2,6 +2,7 @@
 
 #include "readings/node_id.h"
 #include "readings/process_scan.h"
+#include "readings/scheduler_follower.h"
 #include "rules/quantity.h"
 
 #include <libsample/counts/process_counts.h>
@@ -25,6 +26,8 @@ class NodeReader {
                                    const std::atomic<bool>& cancelled);
 
     [[nodiscard]] const NodeId& id() const { return id_; }
+    /// When its process started, in ticks since the machine's boot.
+    [[nodiscard]] std::uint64_t start_ticks() const { return start_ticks_; }
     /// The variables that the node was started with, NAME=VALUE.
     [[nodiscard]] Result<std::vector<std::string>> environment() const {
         return vm_->target().environment();
@@ -58,6 +61,7 @@ class NodeReader {
     void read_limits(const std::set<Quantity>& wanted, Measurements& into);
     void read_memory(Measurements& into);
     void read_counts(const std::set<Quantity>& wanted, Measurements& into);
+    Result<void> read_schedulers(const std::set<Quantity>& wanted, Measurements& into);
 
     NodeId id_;
     std::shared_ptr<target::KeptFiles> files_;
@@ -67,6 +71,8 @@ class NodeReader {
     std::unique_ptr<beam::Vm> vm_;
     sampler::CountsReader counts_;
     ProcessScan scan_;
+    SchedulerFollower schedulers_;
+    std::uint64_t start_ticks_ = 0;
     double machine_bytes_ = 0;
     std::optional<std::uint64_t> atom_limit_;
 };

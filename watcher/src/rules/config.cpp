@@ -124,9 +124,10 @@ Result<Threshold> needed_threshold(Quantity of, std::string_view text) {
     return fail(
         ErrorCode::kUsage,
         fmt::format("\"{}\" is no threshold of {}: {}{}", text, facts.name,
-                    facts.unit == Unit::kBytes   ? "2GiB, 512M"
-                    : facts.unit == Unit::kCount ? "a number"
-                                                 : "20%",
+                    facts.unit == Unit::kBytes     ? "2GiB, 512M"
+                    : facts.unit == Unit::kCount   ? "a number"
+                    : facts.unit == Unit::kSeconds ? "a time such as 30s"
+                                                   : "20%",
                     share && facts.unit != Unit::kPercent ? " or a share such as 90%" : ""));
 }
 
@@ -168,7 +169,46 @@ Result<void> read_crash_dumps(Table table, CrashDumps& crash_dumps) {
     return table.end();
 }
 
+/// What is done when the rule acts.
+Result<void> read_actions(Table& table, Rule& rule) {
+    RETURN_IF_ERROR(table.text("name", "\"mailbox\"", [&rule](const std::string& text) {
+        rule.name = text;
+        return true;
+    }));
+    RETURN_IF_ERROR(table.texts("capture", rule.capture));
+    RETURN_IF_ERROR(table.text("command", "\"upload \\\"$BEAMDUMP_FILE\\\"\"",
+                               [&rule](const std::string& text) {
+                                   rule.command = text;
+                                   return true;
+                               }));
+    return table.flag("dump", rule.dump);
+}
+
+/// A rule about the start or the end of a node.
+Result<Rule> read_event_rule(Table& table) {
+    Rule rule;
+    RETURN_IF_ERROR(table.text("on", "\"start\" or \"end\"", [&rule](const std::string& text) {
+        rule.on = text == "start" ? Rule::On::kStart : Rule::On::kEnd;
+        rule.name = text;
+        return text == "start" || text == "end";
+    }));
+    RETURN_IF_ERROR(read_actions(table, rule));
+    RETURN_IF_ERROR(table.end());
+    if (rule.on == Rule::On::kEnd) {
+        if (!rule.command) {
+            return table.error(table.value(),
+                               "a rule on = \"end\" has a \"command\": no dump can be taken of "
+                               "a node that has ended");
+        }
+        rule.dump = false;
+    }
+    return rule;
+}
+
 Result<Rule> read_rule(Table table) {
+    if (table.find("on") != nullptr) {
+        return read_event_rule(table);
+    }
     Rule rule;
     const auto of_error = table.text("of", names_of_quantities(), [&rule](const std::string& text) {
         const auto quantity = quantity_named(text);
@@ -182,10 +222,7 @@ Result<Rule> read_rule(Table table) {
             "a rule has no key \"of\", which says what it looks at: " + names_of_quantities());
     }
     rule.name = facts_of(rule.of).name;
-    RETURN_IF_ERROR(table.text("name", "\"mailbox\"", [&rule](const std::string& text) {
-        rule.name = text;
-        return true;
-    }));
+    RETURN_IF_ERROR(read_actions(table, rule));
     const auto* const above = table.find("above");
     const auto* const grows = table.find("grows");
     if ((above == nullptr) == (grows == nullptr)) {
@@ -218,13 +255,6 @@ Result<Rule> read_rule(Table table) {
         RETURN_IF_ERROR(threshold("rearm", rearm));
         rule.rearm = rearm;
     }
-    RETURN_IF_ERROR(table.texts("capture", rule.capture));
-    RETURN_IF_ERROR(table.text("command", "\"upload \\\"$BEAMDUMP_FILE\\\"\"",
-                               [&rule](const std::string& text) {
-                                   rule.command = text;
-                                   return true;
-                               }));
-    RETURN_IF_ERROR(table.flag("dump", rule.dump));
     RETURN_IF_ERROR(table.end());
     return rule;
 }

@@ -1,14 +1,21 @@
 #include "rules/quantity.h"
 
 #include <libdump/base/amount_text.h>
+#include <program/command_line.h>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <chrono>
 #include <vector>
 
 namespace beamdump::watch {
+namespace {
+
+constexpr std::chrono::milliseconds kSecond{1000};
+
+}  // namespace
 
 const std::array<QuantityFacts, kQuantities>& quantities() {
     static constexpr std::array<QuantityFacts, kQuantities> kAll{{
@@ -27,7 +34,14 @@ const std::array<QuantityFacts, kQuantities>& quantities() {
          "the process limit"},
         {Quantity::kPorts, "ports", Unit::kCount, "the number of ports", "the port limit"},
         {Quantity::kAtoms, "atoms", Unit::kCount, "the number of atoms", "the atom limit"},
+        {Quantity::kEtsTables, "ets_tables", Unit::kCount, "the number of ETS tables", ""},
         {Quantity::kRunQueue, "run_queue", Unit::kCount, "the length of all run queues", ""},
+        {Quantity::kSchedulerTime, "scheduler_time", Unit::kPercent,
+         "the processor time of the schedulers' threads", ""},
+        {Quantity::kStalled, "stalled", Unit::kSeconds,
+         "the time in which no process ran though some were ready", ""},
+        {Quantity::kHeld, "held", Unit::kSeconds,
+         "the longest time for which a scheduler had the same process without a pause", ""},
         {Quantity::kMailbox, "mailbox", Unit::kCount, "the longest mailbox", "", true},
         {Quantity::kMailboxes, "mailboxes", Unit::kCount, "the number of messages in all mailboxes",
          "", true},
@@ -61,6 +75,12 @@ std::string measure_text(Quantity quantity, double value) {
             return bytes_text(static_cast<std::uint64_t>(value));
         case Unit::kPercent:
             return fmt::format("{:.1f}%", value);
+        case Unit::kSeconds: {
+            const std::chrono::milliseconds time(static_cast<std::int64_t>(value * 1000));
+            return time.count() == 0
+                       ? "0 s"
+                       : program::duration_text(time < kSecond ? time : time / kSecond * kSecond);
+        }
         case Unit::kCount:
             break;
     }

@@ -23,15 +23,19 @@ enum class Quantity : std::uint8_t {
     kProcesses,
     kPorts,
     kAtoms,
+    kEtsTables,
     kRunQueue,
+    kSchedulerTime,
+    kStalled,
+    kHeld,
     kMailbox,
     kMailboxes,
     kPressure,
     kLimitReached,
 };
-inline constexpr std::size_t kQuantities = 16;
+inline constexpr std::size_t kQuantities = 20;
 
-enum class Unit : std::uint8_t { kBytes, kCount, kPercent };
+enum class Unit : std::uint8_t { kBytes, kCount, kPercent, kSeconds };
 
 /// How a quantity is named in rules and spoken of in sentences.
 struct QuantityFacts {
@@ -64,7 +68,7 @@ struct Measured {
 /// What was read at about one moment. A quantity that could not be read is absent.
 using Measurements = std::map<Quantity, Measured>;
 
-/// "512.0 MiB", "1,000" or "12.5%".
+/// "512.0 MiB", "1,000", "12.5%" or "30 s".
 std::string measure_text(Quantity quantity, double value);
 
 }  // namespace beamdump::watch

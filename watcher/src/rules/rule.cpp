@@ -40,6 +40,11 @@ std::optional<Threshold> threshold_of(Quantity quantity, std::string_view text) 
         }
         return Threshold{static_cast<double>(*percent), share};
     }
+    if (facts.unit == Unit::kSeconds) {
+        const auto time = program::duration_of(std::string(text));
+        return time ? std::optional(Threshold{static_cast<double>(time->count()) / 1000, false})
+                    : std::nullopt;
+    }
     const auto number = facts.unit == Unit::kBytes ? byte_amount(text) : decimal_number(text);
     if (!number || (facts.unit == Unit::kPercent && *number > 100)) {
         return std::nullopt;
@@ -73,7 +78,7 @@ std::optional<double> RuleState::watched(milliseconds now, const Measured& measu
 
 std::optional<std::string> RuleState::feed(milliseconds now, const Measurements& read) {
     const auto found = read.find(rule_.of);
-    if (found == read.end()) {
+    if (rule_.on != Rule::On::kReading || found == read.end()) {
         since_.reset();
         return std::nullopt;
     }
@@ -121,13 +126,17 @@ std::optional<std::string> RuleState::feed(milliseconds now, const Measurements&
 }
 
 std::string RuleState::seen(const Measurements& read) const {
-    const auto found = read.find(rule_.of);
-    if (found == read.end()) {
-        return "not known";
+    if (rule_.on != Rule::On::kReading) {
+        return rule_.on == Rule::On::kStart ? "acts when a node starts" : "acts when a node ends";
     }
-    return measure_text(rule_.of, found->second.value) +
-           (found->second.owner.empty() ? "" : fmt::format(" in {}", found->second.owner)) +
-           share_text(rule_.of, found->second);
+    const auto found = read.find(rule_.of);
+    std::string value = "not known";
+    if (found != read.end()) {
+        value = measure_text(rule_.of, found->second.value) +
+                (found->second.owner.empty() ? "" : fmt::format(" in {}", found->second.owner)) +
+                share_text(rule_.of, found->second);
+    }
+    return fmt::format("{} is {}", facts_of(rule_.of).subject, value);
 }
 
 }  // namespace beamdump::watch

@@ -16,13 +16,17 @@ struct Threshold {
     bool share = false;
 };
 
-/// "90%", "2GiB", "100000". Nothing for other text, one that does not fit the quantity's unit, and
-/// a share of what has no whole (Unit::kPercent is a number of percent).
+/// "90%", "2GiB", "100000", "30s". Nothing for other text, one that does not fit the quantity's
+/// unit, and a share of what has no whole (Unit::kPercent is a number of percent).
 std::optional<Threshold> threshold_of(Quantity quantity, std::string_view text);
 
 /// When a dump is taken, and what is done with it.
 struct Rule {
+    /// What it waits for: readings of `of`, or that a node starts or ends.
+    enum class On : std::uint8_t { kReading, kStart, kEnd };
+
     std::string name;
+    On on = On::kReading;
     Quantity of = Quantity::kMemory;
     Threshold above;  ///< of the value; with `per`, of its growth
     /// With it, the rule looks at how much the value grew in so long.
@@ -49,7 +53,7 @@ class RuleState {
     void retry() { armed_ = true; }
 
     [[nodiscard]] const Rule& rule() const { return rule_; }
-    /// What the rule sees in a reading, for a person: "12.1 MiB, 2.4% of the limit".
+    /// What the rule sees in a reading, for a person: "memory is 12.1 MiB, 2.4% of the limit".
     [[nodiscard]] std::string seen(const Measurements& read) const;
 
   private:
