@@ -666,13 +666,26 @@ bool leads_to_table(Vm& vm, const PersistentFields& fields, Address at) {
     return false;
 }
 
+bool is_behind_function(Vm& vm, Address at) {
+    const auto before = vm.bulk().word(at - sizeof(Address));
+    return before && is_code(vm, *before);
+}
+
 /// Whether the word at `at` is the argument of an ErtsThrPrgrLaterOp (erl_thr_progress.h): behind a
 /// function, and before a pointer to the next one. A variable may be behind a function too.
 bool is_argument(Vm& vm, Address at) {
-    const auto before = vm.bulk().word(at - sizeof(Address));
     const auto next = vm.bulk().word(at + sizeof(Address));
-    return before && is_code(vm, *before) &&
+    return is_behind_function(vm, at) &&
            (!next || *next == 0 || vm.plausible(*next, sizeof(Address)));
+}
+
+/// What the next operation was in may have been unmapped since the last update: of several words,
+/// those behind a function are arguments.
+void leave_out_arguments(Vm& vm, std::vector<Address>& candidates) {
+    const auto behind_function = [&vm](Address at) { return is_behind_function(vm, at); };
+    if (candidates.size() > 1 && !std::ranges::all_of(candidates, behind_function)) {
+        std::erase_if(candidates, behind_function);
+    }
 }
 
 /// The words of the image's data that point to tables now. A table that no word of the copy leads
@@ -710,6 +723,7 @@ Result<Address> find_persistent_terms(Vm& vm, const ImageSearch& search) {
         RETURN_IF_ERROR(vm.target().refresh_mappings());
         vm.forget();
         ASSIGN_OR_RETURN(candidates, words_to_tables(vm, fields, search));
+        leave_out_arguments(vm, candidates);
         // Other words may point to a table that was replaced or is being made.
         for (int looks = 0; candidates.size() > 1 && looks < kPersistentTries; ++looks) {
             std::this_thread::sleep_for(kBetweenTableTries);

@@ -150,15 +150,17 @@ void FakeVm::make_schedulers() {
     }
 }
 
-/// An empty table, and the arguments of its last update (ErtsThrPrgrLaterOp).
+/// An empty table, and the arguments of its last updates (ErtsThrPrgrLaterOp), before no next
+/// operation and before one whose memory is gone.
 void FakeVm::make_persistent_terms() {
     auto table = make("PersistentTerms", (kPersistentSlots - 1) * 8);
     table.set("allocated", kPersistentSlots).set("mask", kPersistentSlots - 1);
     for (std::size_t slot = 0; slot < kPersistentSlots; ++slot) {
         memory.put(table.at("term") + slot * 8, constant("nil"));
     }
-    data.place_words({normal_exit(), table.address()});
-    constexpr std::uint64_t kNoPointer = 4;  // what is behind it
+    constexpr std::uint64_t kNoPointer = 4;
+    data.place_words({normal_exit(), table.address(), 0});
+    data.place_words({normal_exit(), table.address(), kNoPointer});
     globals_.persistent_terms = data.place_words({0, table.address(), kNoPointer}) + 8;
 }
 
