@@ -1,7 +1,7 @@
 # Unity builds: half of a build is parsing headers, so sources are compiled together, up to
 # BEAMDUMP_UNITY_FILES at a time: those of one folder, and with BEAMDUMP_UNITY_ACROSS those of
-# folders that follow one another in a library, which takes a third of the time from a build from
-# nothing, and adds to one after a change. 1 compiles each file alone (the preset "single"):
+# folders that follow one another in a library, as long as no two of them have a name in common: no
+# script does that yet. 1 compiles each file alone (the preset "single"):
 # clang-tidy wants that, and it finds a file that relies on another one's includes.
 set(BEAMDUMP_UNITY_FILES 10 CACHE STRING "Source files compiled together (1: each alone)")
 option(BEAMDUMP_UNITY_ACROSS "Compile small folders together" OFF)

@@ -73,7 +73,7 @@ std::vector<FixedSizeLine> fixed_sizes(const NodeMemory& memory) {
 }
 
 template <typename Value>
-std::optional<std::uint64_t> known(bool has, Value value) {
+std::optional<std::uint64_t> known_if(bool has, Value value) {
     return has ? std::optional<std::uint64_t>(value) : std::nullopt;
 }
 
@@ -186,7 +186,7 @@ std::vector<AllocatorLine> allocator_lines(const NodeMemory& memory, bool instan
         const auto own =
             std::ranges::find(pages, instance.number(), &records::CarrierPages::allocator);
         if (own != pages.end()) {
-            line.resident_bytes = known(own->has_resident_bytes(), own->resident_bytes());
+            line.resident_bytes = known_if(own->has_resident_bytes(), own->resident_bytes());
         }
     }
     // The pool does not count by whom its carriers were made.
@@ -273,15 +273,15 @@ Result<Allocators> allocators(Dump& dump, const AllocatorsQuery& query) {
                       .fixed_sizes = fixed_sizes(memory)};
     const auto& system = memory.system;
     const auto& cache = system.segment_cache();
-    answer.cached_segments = known(cache.has_segments(), cache.segments());
-    answer.cached_bytes = known(cache.has_bytes(), cache.bytes());
-    answer.cached_resident_bytes = known(cache.has_resident_bytes(), cache.resident_bytes());
+    answer.cached_segments = known_if(cache.has_segments(), cache.segments());
+    answer.cached_bytes = known_if(cache.has_bytes(), cache.bytes());
+    answer.cached_resident_bytes = known_if(cache.has_resident_bytes(), cache.resident_bytes());
     const auto& mapper = system.default_mapper();
-    answer.os_bytes = known(mapper.has_os_bytes(), mapper.os_bytes());
+    answer.os_bytes = known_if(mapper.has_os_bytes(), mapper.os_bytes());
     answer.super_carrier_bytes =
-        known(mapper.has_super_carrier_bytes(), mapper.super_carrier_bytes());
+        known_if(mapper.has_super_carrier_bytes(), mapper.super_carrier_bytes());
     answer.super_carrier_used_bytes =
-        known(mapper.has_super_carrier_used_bytes(), mapper.super_carrier_used_bytes());
+        known_if(mapper.has_super_carrier_used_bytes(), mapper.super_carrier_used_bytes());
     return answer;
 }
 

@@ -10,11 +10,11 @@ namespace beamdump::query {
 
 namespace {
 
-using Visit = std::function<bool(const TermPart&)>;
+using VisitPart = std::function<bool(const TermPart&)>;
 using Kind = WalkLevel::Kind;
 
 bool each_item(const TagScheme& scheme, WordReader& reader, std::uint64_t list,
-               const Visit& visit) {
+               const VisitPart& visit) {
     std::uint64_t cell = pointer_of(list);
     std::uint64_t tortoise = cell;
     for (std::uint64_t index = 0;;) {
@@ -42,7 +42,7 @@ bool each_item(const TagScheme& scheme, WordReader& reader, std::uint64_t list,
 }
 
 bool each_pair(const TagScheme& scheme, WordReader& reader, const HeapObject& map, Parts which,
-               const Visit& visit) {
+               const VisitPart& visit) {
     MapCells cells(scheme, reader, map.address, map.header);
     std::uint64_t cell = 0;
     while (cells.next(cell)) {
@@ -82,7 +82,7 @@ std::optional<Kind> step_kind(BoxedKind kind) {
 }  // namespace
 
 bool each_part(const TagScheme& scheme, WordReader& reader, std::uint64_t word, Parts which,
-               const Visit& visit) {
+               const VisitPart& visit) {
     const WordKind tag = word_kind(scheme, word);
     if (tag == WordKind::kList) {
         return each_item(scheme, reader, word, visit);
