@@ -2,6 +2,7 @@
 #include <libdump/term/term_scheme.h>
 #include <libvm/arch/x86_64/call_code.h>
 #include <libvm/arch/x86_64/system_calls.h>
+#include <libvm/beam/layout/runtime_limits.h>
 #include <libvm/beam/layout/runtime_names.h>
 #include <libvm/beam/layout/term_bits.h>
 #include <libvm/beam/native/native_calls.h>
@@ -15,7 +16,6 @@ namespace {
 
 namespace machine = arch::x86_64;
 
-constexpr std::uint32_t kMaxNormalSchedulers = 1024;  // erl_vm.h, ERTS_MAX_NO_OF_SCHEDULERS
 /// How deep the C stack of a call is at most: less than the stack of any thread, so that no other
 /// thread's stack is taken for the scheduler's.
 constexpr std::uint64_t kDeepestCall = std::uint64_t{128} << 10U;
@@ -78,7 +78,7 @@ Result<NativeCalls> NativeCalls::open(Vm& vm, std::span<const JitRange> fragment
             calls.fragments_.push_back(*found);
         }
     }
-    const auto count = std::min(vm.facts().schedulers, kMaxNormalSchedulers);
+    const auto count = std::min(vm.facts().schedulers, kMaxSchedulers);
     for (std::uint32_t number = 0; number < count && !calls.fragments_.empty(); ++number) {
         const auto data = first + std::uint64_t{number} * stride;
         // The first member (erl_process.h, OTP 25 to 29).

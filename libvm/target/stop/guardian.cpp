@@ -41,8 +41,8 @@ constexpr std::int64_t kSlackNs = 1'000'000;
 constexpr std::int64_t kStoppedNs = 8'000'000;
 /// One that is not stopped may get no processor, or be in a frozen cgroup.
 constexpr std::int64_t kSilentNs = 250'000'000;
-/// In a hold without a limit. A quota of 10% of a processor keeps a process from running for up to
-/// half a second at a time.
+/// In a hold without a limit, where a quota of processor time keeps a process from running for
+/// longer than that.
 constexpr std::int64_t kSilentWithoutLimitNs = 1'000'000'000;
 
 static_assert(std::atomic<std::uint32_t>::is_always_lock_free &&

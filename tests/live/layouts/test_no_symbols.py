@@ -87,6 +87,7 @@ class Memory:
         self.file.seek(address)
         self.file.write(data)
 
+
 TRIES = 10
 
 

@@ -15,6 +15,7 @@ class AtomNames {
   public:
     /// First: the groups of each dump that have a pattern; others are left out.
     void add_pattern(std::size_t dump, const std::string& name);
+    [[nodiscard]] bool has_patterns() const { return !patterns_.empty(); }
     /// Then: all groups of all dumps. One that fits two patterns ties these together.
     void tie(const std::string& name);
     /// At last: ties patterns that may have atoms in common where not all dumps have both.

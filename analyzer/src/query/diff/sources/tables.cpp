@@ -274,6 +274,9 @@ Result<AtomNames> read_atom_names(const DiffContext& context) {
                 names.add_pattern(number, std::string(name));
             }));
     }
+    if (!names.has_patterns()) {
+        return names;
+    }
     for (const auto& dump : context.dumps) {
         RETURN_IF_ERROR(each_atom_group(
             dump, [&](std::string_view name, const Amounts&) { names.tie(std::string(name)); }));

@@ -104,7 +104,10 @@ class Table {
   /** Draws if other rows are in sight: rows that are replaced during a click do not get it. */
   follow() {
     const [first, end] = this.inSight();
-    if (first !== this.first || end !== this.end) this.show(first, end);
+    // A resized list may have details of another height.
+    if (first !== this.first || end !== this.end || this.measure(this.rows.children)) {
+      this.show(first, end);
+    }
   }
 
   show(first, end) {
