@@ -40,7 +40,7 @@ Result<std::vector<EtsTableLine>> compared_tables(const ComparedDump& dump) {
 /// A named table by its name. Others by their reference within one run, else by name and owner,
 /// which several may share.
 std::string key_of(const DiffContext& context, const EtsTableLine& table) {
-    const std::string name = table.name.value_or("(unknown)");
+    std::string name = table.name.value_or("(unknown)");
     if (table.named_table.value_or(false)) {
         return name;
     }
