@@ -51,7 +51,25 @@ class Applications(unittest.TestCase):
         self.cookie_is_not_in(dump, cookie)
         self.has_no_findings(dump)
         self.names_are_of_its_language(dump, elixir=name == "shop")
+        self.blocks_add_up(name, node, scratch / "blocks.beamdump")
         self.whole_node(node, scratch)
+
+    def blocks_add_up(self, name, node, dump):
+        """Of one moment, all blocks of binary_alloc are what the allocator counts, and what no term refers
+        to is held by drivers and the VM."""
+        tools.capture(node, dump, "--mode", "snapshot", "--blocks", "binary", "--ets", "full")
+        answer = tools.expect(tools.analyze("memory", dump, "--blocks", "--limit", "0", "--json"), 0, 3)
+        binaries, = tools.parse(answer)["blocks"]
+        print(f"{name}, binary_alloc: {binaries['blocks']} blocks of {binaries['bytes']} bytes, referred to "
+              f"{binaries['referred_to_blocks']} of {binaries['referred_to_bytes']}")
+        for group in binaries["groups"]:
+            print(f"{name}, group: {group}")
+        self.assertTrue(binaries["of_one_moment"])
+        self.assertEqual((binaries["read_carriers"], binaries["blocks"], binaries["bytes"]),
+                         (binaries["carriers"], binaries["counted_blocks"], binaries["counted_bytes"]))
+        self.assertGreater(binaries["referred_to_blocks"], 0)
+        types = tools.analyze_json("resources", dump, "--limit", "0")["resources"]
+        print(f"{name}, resources: {sorted((kind['living'], kind['module'], kind['name']) for kind in types)}")
 
     def has_no_findings(self, dump):
         """The node rests and is healthy."""
