@@ -124,6 +124,8 @@ tell([<<"resources">>, Count]) ->
     Asked = self(),
     named(resource_holder, fun() ->
         Resources = [resource() || _ <- lists:seq(1, binary_to_integer(Count))],
+        _ = ets:new(emulator_resource, [named_table]),
+        true = ets:insert(emulator_resource, {hd(Resources), [hd(Resources)]}),
         Asked ! made,
         wait(),
         length(Resources)

@@ -24,6 +24,7 @@ LISTS = {
     "ports": ("activity/ports", "properties/ports/items", "port"),
     "sockets": ("activity/sockets", "properties/sockets/items", "socket"),
     "resources": ("activity/resources", "properties/resources/items", None),
+    "resource_holders": ("activity/resources", "properties/holders/items", None),
     "timers": ("activity/timers", "properties/timers/items", "timer"),
     "schedulers": ("activity/schedulers", "properties/schedulers/items", "scheduler"),
     "nodes": ("activity/nodes", "properties/nodes/items", "node"),
@@ -36,7 +37,8 @@ LISTS = {
     "each_atom": ("atoms", "properties/atoms/items", "atom"),
 }
 # The commands whose lists they are, where the name says something else.
-COMMANDS = {"carriers": "allocators --carriers", "each_atom": "atoms --list"}
+COMMANDS = {"carriers": "allocators --carriers", "each_atom": "atoms --list",
+            "resource_holders": "resources TYPE"}
 # Those whose commands filter and sort by columns of their own.
 NO_LISTS = ("history", "history_processes", "processes")
 PAGE = ROOT / "docs" / "columns.md"

@@ -10,6 +10,7 @@
 #include "query/activity/sockets.h"
 #include "query/activity/timers.h"
 #include "query/holders/node_binaries.h"
+#include "query/holders/resource_holders.h"
 #include "query/memory/allocators.h"
 #include "query/memory/carriers.h"
 #include "query/process/process_line.h"
@@ -112,6 +113,7 @@ int main() {
     print_list("ports", query::port_columns());
     print_list("sockets", query::socket_columns());
     print_list("resources", query::resource_columns());
+    print_list("resource_holders", query::resource_holder_columns());
     print_list("timers", query::timer_columns());
     print_list("schedulers", query::scheduler_columns());
     print_list("nodes", query::node_columns());

@@ -63,7 +63,9 @@ Result<Outcome> answer_holders(Invocation& invocation, const HolderQuestion& que
                                const AnswerOptions& options, TermOptions& terms) {
     ASSIGN_OR_RETURN(auto dump, invocation.open(question.dump, all_heaps()));
     RETURN_IF_ERROR(terms.apply(invocation, *dump));
-    ASSIGN_OR_RETURN(const auto target, query::parse_target(*dump, question.target));
+    ASSIGN_OR_RETURN(auto parsed, query::parse_target(*dump, question.target));
+    ASSIGN_OR_RETURN(const auto target,
+                     query::resolve_target(*dump, std::move(parsed), invocation.limits()));
     std::optional<query::CapturedBinary> content;
     std::optional<query::BinaryBeginning> binary;
     if (target.kind == query::RefTarget::Kind::kBinary) {

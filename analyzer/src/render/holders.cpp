@@ -165,7 +165,11 @@ void holders_text_begin(Output& output, const query::DumpFacts& facts,
                         const query::RefTarget& target,
                         const std::optional<query::BinaryBeginning>& binary) {
     print_layout_notice(output, facts.layout);
-    output.print("Holders of {} {}\n", query::target_kind_text(target.kind), one_line(target.text));
+    const bool resource = binary && binary->resource;
+    output.print(
+        "Holders of {} {}{}{}\n", resource ? "NIF resource" : query::target_kind_text(target.kind),
+        one_line(target.text), resource ? fmt::format(" ({})", one_line(*binary->resource)) : "",
+        target.inside ? fmt::format(", in which {:#x} lies", *target.inside) : "");
     if (binary) {
         print_beginning(output, *binary);
     }
@@ -207,7 +211,11 @@ void holders_json_begin(JsonWriter& json, const query::DumpFacts& facts,
     json.begin_object("target");
     json.member("kind", query::target_kind_text(target.kind));
     json.member("text", target.text);
+    if (target.inside) {
+        json.hex_member("inside", *target.inside);
+    }
     if (binary) {
+        json.member("resource", binary->resource);
         json.member("size_bytes", binary->bytes);
         json.member("captured_bytes", binary->captured);
         write_content(json, *binary);

@@ -247,6 +247,30 @@ class Emulator(unittest.TestCase):
         planted = tools.analyze_json("binaries", self.dump, "--filter", "resource=emulator:planted",
                                      "--limit", "1")
         self.assertEqual(planted["matching"], RESOURCES)
+        self.assertEqual(planted["binaries"][0]["holding_processes"], 1)
+        self.check_holders(planted["binaries"][0]["address"])
+
+    def check_holders(self, address):
+        """The process that holds all of them, and its term that refers to one."""
+        held = tools.analyze_json("resources", self.dump, "emulator:planted")
+        self.assertEqual((held["living"], held["referred_to"], held["total"]),
+                         (RESOURCES, RESOURCES, 2))
+        first, second = held["holders"]
+        self.assertEqual((first["name"], first["references"], first["resources"]),
+                         ("resource_holder", RESOURCES, RESOURCES))
+        self.assertEqual((second["held_in"], second["references"], second["resources"]),
+                         ("ETS table emulator_resource", 2, 1))
+        # By the address of the magic binary, and by one in the resource, as C has it.
+        data = f"{int(address, 16) + 64:#x}"
+        for asked in (address, data):
+            refs = tools.analyze_json("refs", self.dump, asked)
+            self.assertEqual((refs["target"]["text"], refs["target"]["resource"],
+                              refs["target"].get("inside", address)),
+                             (address, "emulator:planted", asked))
+            place, = [place for place in refs["holders"]
+                      if place["process"].get("registered_name") == "resource_holder"
+                      and "table" not in place]
+            self.assertRegex(" ".join([place["root"], *place["path"]]), "y.* item [0-9]+")
 
     def blocks(self, *options):
         """What is told of binary_alloc, and its groups' blocks by kind, who asked for them, and what

@@ -169,6 +169,7 @@ ANSWERS = [
     (0, ["crash", "crashed"]),
     (0, ["emulator", "emulator"]),
     (0, ["resources", "emulator"]),
+    (0, ["resources", "emulator", "demo:loop"]),
     (0, ["resources", "emulator", "--filter", "living>1", "--group-by", "module"]),
     (0, ["crash", "sample"]),
     (0, ["crash", "crash"]),

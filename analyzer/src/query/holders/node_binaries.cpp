@@ -76,7 +76,7 @@ Result<ProcessesRead> count_holders(Dump& dump, const ReadProgress& progress,
                 held.insert(binary);
             }
         };
-        RETURN_IF_ERROR(visit_off_heap_binaries(dump, process, OffHeapLists::kAll, visit));
+        RETURN_IF_ERROR(visit_off_heap_binaries(dump, process, OffHeapLists::kWithMagic, visit));
         for (const auto binary : held) {
             ++holders[binary];
         }

@@ -1,5 +1,6 @@
 #include "query/holders/process_sweep.h"
 
+#include "query/process/process_binaries.h"
 #include "query/term/term_path.h"
 #include "query/term/term_text.h"
 
@@ -63,6 +64,14 @@ std::uint64_t SweepVisitor::binary_of(const HeapObject& object) const {
                         words_->read(object.address + scheme_->refc_binary * kWordBytes, binary) ==
                             WordStatus::kHere;
     return refers ? binary : 0;
+}
+
+std::uint64_t SweepVisitor::magic_binary_of(const HeapObject& object) const {
+    std::uint64_t word = 0;
+    const bool refers = !object.is_cell && object.kind == BoxedKind::kReference &&
+                        words_->read(object.address + kWordBytes, word) == WordStatus::kHere &&
+                        is_magic_reference(word);
+    return refers ? word : 0;
 }
 
 std::string SweepVisitor::text(std::uint64_t word, std::size_t bytes) {

@@ -59,6 +59,8 @@ class SweepVisitor : public WalkObserver {
     [[nodiscard]] const HeapRoot& root() const { return *root_; }
     /// The binary that an object which refers to a reference-counted one refers to; else 0.
     [[nodiscard]] std::uint64_t binary_of(const HeapObject& object) const;
+    /// The magic binary that a reference refers to, as those of NIF resources do; else 0.
+    [[nodiscard]] std::uint64_t magic_binary_of(const HeapObject& object) const;
     /// Where the walk stands.
     [[nodiscard]] TermPlace place(std::span<const WalkLevel> path);
     /// A term's text, for a line.

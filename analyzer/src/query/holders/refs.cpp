@@ -1,7 +1,9 @@
 #include "query/holders/refs.h"
 
+#include "query/memory/binary_records.h"
 #include "query/process/process_binaries.h"
 #include "query/process/process_names.h"
+#include "query/tables/resource_types.h"
 
 #include <libdump/base/return_if_error.h>
 #include <libdump/heap/largest_terms.h>
@@ -49,10 +51,13 @@ class TargetVisitor final : public SweepVisitor {
         places_ = 0;
         slices_.clear();
         referring_.clear();
+        references_.clear();
     }
     [[nodiscard]] std::uint64_t places() const { return places_; }
     /// Objects found that refer to the binary themselves.
-    [[nodiscard]] bool refers(std::uint64_t object) const { return referring_.contains(object); }
+    [[nodiscard]] bool refers(std::uint64_t object) const {
+        return referring_.contains(object) || references_.contains(object);
+    }
 
     void note(TermPlace place, std::optional<BinarySlice> slice = std::nullopt) {
         ++places_;
@@ -96,6 +101,8 @@ class TargetVisitor final : public SweepVisitor {
     Result<void> again(std::uint64_t address, std::span<WalkLevel> path) override {
         if (const auto known = slices_.find(address); known != slices_.end() && !is_part(path)) {
             note(place(path), known->second);
+        } else if (references_.contains(address)) {
+            note(place(path));
         }
         return {};
     }
@@ -116,6 +123,13 @@ class TargetVisitor final : public SweepVisitor {
 
     void met_binary(const HeapObject& object, std::span<const WalkLevel> path) {
         if (object.is_cell) {
+            return;
+        }
+        if (object.kind == BoxedKind::kReference) {
+            if (magic_binary_of(object) == target_.number) {
+                references_.insert(object.address);
+                note(place(path));
+            }
             return;
         }
         switch (object.kind) {
@@ -152,6 +166,7 @@ class TargetVisitor final : public SweepVisitor {
     std::uint64_t places_ = 0;
     std::unordered_map<std::uint64_t, BinarySlice> slices_;  ///< of this process, by object
     std::unordered_set<std::uint64_t> referring_;
+    std::unordered_set<std::uint64_t> references_;  ///< to the target, a magic binary
 };
 
 class HolderSearch {
@@ -205,7 +220,8 @@ class HolderSearch {
                     listed.push_back(object);
                 }
             };
-            RETURN_IF_ERROR(visit_off_heap_binaries(dump_, process, OffHeapLists::kAll, visit));
+            RETURN_IF_ERROR(
+                visit_off_heap_binaries(dump_, process, OffHeapLists::kWithMagic, visit));
             if (listed.empty()) {
                 return {};
             }
@@ -318,6 +334,29 @@ Result<RefTarget> parse_target(Dump& dump, std::string_view text) {
     return RefTarget{RefTarget::Kind::kPid, row.owner_id(), pid_text(row.owner_id())};
 }
 
+Result<RefTarget> resolve_target(Dump& dump, RefTarget target, const InputLimits& limits) {
+    if (target.kind != RefTarget::Kind::kBinary) {
+        return target;
+    }
+    ASSIGN_OR_RETURN(const bool known, dump.binaries().contains(target.number));
+    if (known) {
+        return target;
+    }
+    const auto asked = target.number;
+    RETURN_IF_ERROR(
+        visit_binaries(dump, limits, [&](const records::Binary& binary) -> Result<bool> {
+            if (asked <= binary.address() || asked < binary.data_address() ||
+                asked - binary.data_address() >= binary.size_bytes()) {
+                return true;
+            }
+            target.number = binary.address();
+            target.text = fmt::format("{:#x}", binary.address());
+            target.inside = asked;
+            return false;
+        }));
+    return target;
+}
+
 Result<CapturedBinary> CapturedBinary::open(Dump& dump, std::uint64_t address) {
     ASSIGN_OR_RETURN(auto record, dump.binaries().at(address));
     ASSIGN_OR_RETURN(const auto redaction, redaction_of(dump.reader()));
@@ -331,6 +370,12 @@ Result<BinaryBeginning> CapturedBinary::beginning(std::uint64_t most) const {
     }
     if (record_->has_references()) {
         beginning.references = record_->references();
+    }
+    if (record_->has_resource_type_address()) {
+        ASSIGN_OR_RETURN(const auto types, resource_type_names(*dump_));
+        if (const auto type = types.find(record_->resource_type_address()); type != types.end()) {
+            beginning.resource = type->second;
+        }
     }
     if (!redacted_) {
         beginning.captured = captured_bytes(*record_);

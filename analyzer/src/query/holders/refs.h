@@ -33,6 +33,8 @@ struct RefTarget {
     /// Pid: owner id. Port: number. Binary: address.
     std::uint64_t number = 0;
     std::string text;  ///< as Erlang prints it; a binary's address
+    /// That was asked for, where it lies in a binary and is not that of its structure.
+    std::optional<std::uint64_t> inside = {};
 };
 
 std::string_view target_kind_text(RefTarget::Kind kind);
@@ -40,6 +42,10 @@ std::string_view target_kind_text(RefTarget::Kind kind);
 /// `<0.12.0>` in any spelling, a registered name, `#Port<0.5>`, `#Ref<0.1.2.3>`, `0x7f001234` of a
 /// binary. kUsage or kNotFound.
 Result<RefTarget> parse_target(Dump& dump, std::string_view text);
+/// An address that is not that of a binary's structure, but lies in a binary, as the address that a
+/// NIF knows of its resource does: that binary. All others as they are. Reads the records of all
+/// binaries for it. Memory: visit_binaries().
+Result<RefTarget> resolve_target(Dump& dump, RefTarget target, const InputLimits& limits);
 
 /// A reference-counted binary, with the beginning of what the dump has of its content.
 struct BinaryBeginning {
@@ -49,6 +55,7 @@ struct BinaryBeginning {
     std::optional<std::uint64_t> references;                  ///< the VM's count
     std::uint64_t captured = 0;                               ///< bytes from the first on
     std::string first;                                        ///< of these, as many as asked for
+    std::optional<std::string> resource = {};  ///< a NIF resource's type, as module:name
 };
 
 /// The content of one binary, as far as the dump has it. The dump must outlive it.

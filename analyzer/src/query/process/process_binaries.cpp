@@ -15,9 +15,10 @@ using VisitBinary = std::function<void(std::uint64_t object, std::uint64_t binar
 /// the same place.
 class OffHeapWalk {
   public:
-    OffHeapWalk(OpenedProcess& process, const VisitBinary& visit)
+    OffHeapWalk(OpenedProcess& process, OffHeapLists lists, const VisitBinary& visit)
         : context_(process.context()),
           scheme_(process.scheme),
+          magic_(lists == OffHeapLists::kWithMagic),
           // A member of a list has three words at least, all of them captured.
           left_(process.run.end.words_captured() / 3 + 1),
           visit_(visit) {}
@@ -29,9 +30,11 @@ class OffHeapWalk {
             if (!got || *got <= otp25::kRefcNext) {
                 return;
             }
-            if (boxed_kind(scheme_, words[0]) == BoxedKind::kRefcBinary &&
-                *got > scheme_.refc_binary) {
+            const auto kind = boxed_kind(scheme_, words[0]);
+            if (kind == BoxedKind::kRefcBinary && *got > scheme_.refc_binary) {
                 visit_(address, words[scheme_.refc_binary]);
+            } else if (magic_ && kind == BoxedKind::kReference && is_magic_reference(words[1])) {
+                visit_(address, words[1]);
             }
             address = words[otp25::kRefcNext];
         }
@@ -40,6 +43,7 @@ class OffHeapWalk {
   private:
     ProcessContext& context_;
     const TagScheme& scheme_;
+    bool magic_;
     std::uint64_t left_;
     const VisitBinary& visit_;
 };
@@ -63,7 +67,7 @@ Result<void> walk_messages(Dump& dump, OpenedProcess& process, OffHeapWalk& walk
 
 Result<void> visit_off_heap_binaries(Dump& dump, OpenedProcess& process, OffHeapLists lists,
                                      const VisitBinary& visit) {
-    OffHeapWalk walk(process, visit);
+    OffHeapWalk walk(process, lists, visit);
     walk.list(process.run.process.off_heap_first_address());
     if (process.scheme.id != format::TermScheme::kOtp25) {
         // As process_info(binary) does from OTP 27 on (erl_bif_info.c).
@@ -71,8 +75,9 @@ Result<void> visit_off_heap_binaries(Dump& dump, OpenedProcess& process, OffHeap
     }
     const auto is_listed = [lists](format::RegionKind kind) {
         return kind == format::RegionKind::kHeapFragment ||
-               (lists == OffHeapLists::kAll && (kind == format::RegionKind::kMessageFragment ||
-                                                kind == format::RegionKind::kReceivedFragment));
+               (lists != OffHeapLists::kProcessInfo &&
+                (kind == format::RegionKind::kMessageFragment ||
+                 kind == format::RegionKind::kReceivedFragment));
     };
     for (const Region& region : process.run.directory.regions) {
         if (is_listed(region.kind)) {
@@ -91,7 +96,8 @@ Result<void> visit_off_heap_binaries(Dump& dump, OpenedProcess& process, OffHeap
             }
         }
     }
-    return lists == OffHeapLists::kAll ? walk_messages(dump, process, walk) : Result<void>{};
+    return lists != OffHeapLists::kProcessInfo ? walk_messages(dump, process, walk)
+                                               : Result<void>{};
 }
 
 Result<Excerpt<ReferencedBinary>> process_binaries(Dump& dump, OpenedProcess& process,

@@ -6,11 +6,15 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 namespace beamdump::query {
 
-/// Names of the types of NIF resources, as module:name, by the address of their structure. Empty:
-/// the dump has none.
+/// The types of NIF resources. Empty: the dump has none.
+Result<std::vector<records::ResourceType>> resource_types(Dump& dump);
+/// Its name, as module:name.
+std::string resource_type_name(Dump& dump, const records::ResourceType& type);
+/// The names of all, by the address of the type's structure.
 Result<std::map<std::uint64_t, std::string>> resource_type_names(Dump& dump);
 
 }  // namespace beamdump::query

@@ -52,6 +52,17 @@ TEST_F(EmulatorTest, ResourcesAreListedByHowManyLive) {
     EXPECT_THAT(text, ContainsRegex("loop +100,000 +yes\ndemo +demo +1 *\n"));
 }
 
+TEST_F(EmulatorTest, AnUnknownTypeOfResourcesIsNoEmptyAnswer) {
+    const auto ran = program_.run({"resources", "emulator.beamdump", "demo:other"});
+    EXPECT_EQ(ran.status, 1);
+    EXPECT_EQ(ran.out, "");
+    EXPECT_THAT(ran.err, HasSubstr("no type of NIF resources \"demo:other\" in the dump; there "
+                                   "are: demo:demo, demo:loop"));
+    const auto held = program_.run({"resources", "emulator.beamdump", "demo:loop"});
+    EXPECT_THAT(held.out,
+                HasSubstr("NIF resources of the type demo:loop: 100,000 live, terms refer to 0\n"));
+}
+
 TEST_F(EmulatorTest, ADumpWithoutThemHasNoAnswer) {
     for (const auto* const command : {"emulator", "resources"}) {
         const auto ran = program_.run({command, "sample.beamdump"});
