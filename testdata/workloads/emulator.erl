@@ -79,6 +79,23 @@ tell([<<"busy_port">>]) ->
          await(fun() -> suspended(Name) end)
      end || Name <- [second_sender, third_sender]],
     iolist_to_binary(erlang:port_to_list(Port));
+tell([<<"orphaned_ports">>, Count]) ->
+    %% Their owner unlinks them and exits.
+    Asked = self(),
+    {Pid, Reference} = spawn_monitor(fun() ->
+        Ports = [open_port({spawn_executable, "/bin/sleep"}, [{args, ["1000"]}])
+                 || _ <- lists:seq(1, binary_to_integer(Count))],
+        true = lists:all(fun erlang:unlink/1, Ports),
+        Asked ! {self(), Ports}
+    end),
+    receive {Pid, Ports} -> ok end,
+    receive {'DOWN', Reference, process, Pid, normal} -> ok end,
+    iolist_to_binary(lists:join(" ", [pid_to_list(Pid) | [erlang:port_to_list(Port) || Port <- Ports]]));
+tell([<<"living_ports">>, Owner]) ->
+    %% Those whose owner the port itself says is that process.
+    text(length([Port || Port <- erlang:ports(),
+                         {connected, Pid} <- [erlang:port_info(Port, connected)],
+                         pid_to_list(Pid) =:= binary_to_list(Owner)]));
 tell([<<"monitors">>, Count]) ->
     Asked = self(),
     named(monitored, fun wait/0, []),

@@ -21,6 +21,7 @@ ROWS, DELETED = 1_000, 300
 HELD, HELD_BYTES = 500, 20_000
 LEAKED, LEAKED_BYTES = int(os.environ.get("BEAMDUMP_LEAKED", HELD)), 20_000
 MONITORS = 50_000
+PORTS = 12
 # What is known of permissions; the executable of 29 has no names of what it would be read by.
 HAS_PERMISSIONS = RELEASE in ("25", "27")
 
@@ -207,6 +208,26 @@ class Emulator(unittest.TestCase):
                          (True, len(names), " ".join(pids[name] for name in names)))
         others = tools.analyze_json("ports", self.dump, "--filter", f"port!={port}")["ports"]
         self.assertEqual({other["suspended"] for other in others}, {0})
+
+    def test_ports_without_owner(self):
+        owner, *ports = self.node.ask(f"emulator orphaned_ports {PORTS}").split()
+        for mode in ("freeze", "snapshot", "live"):
+            with self.subTest(mode):
+                tools.capture(self.node, self.dump, "--force", "--mode", mode)
+                all_ports = tools.analyze_json("ports", self.dump, "--limit", "0")["ports"]
+                orphaned = {port["port"] for port in all_ports if port.get("orphaned")}
+                if mode == "live":
+                    # It cannot tell: the process may not have been there yet.
+                    self.assertEqual(orphaned, set())
+                    continue
+                self.assertEqual(orphaned, set(ports))
+                self.assertEqual({port["connected"] for port in all_ports
+                                  if port["port"] in orphaned}, {owner})
+                self.assertEqual([port for port in all_ports if "orphaned" not in port], [])
+                self.assertRegex(self.findings()["orphaned_ports"],
+                                 f"{PORTS} ports are of a process that does not exist")
+        # The node's own word: the ports live, and their owner does not.
+        self.assertEqual(self.node.ask(f"emulator living_ports {owner}"), str(PORTS))
 
     def test_many_monitors_of_one_process(self):
         self.assertEqual(self.node.ask(f"emulator monitors {MONITORS}"), "ok")

@@ -17,12 +17,39 @@
 
 namespace beamdump::query {
 
+namespace {
+
+/// Whether all processes were listed in one stop, or of one twin, as what else the node has was:
+/// what the capture read in other epochs may be of other processes, and where a stop or twin ended
+/// early the rest was.
+Result<bool> are_of_one_moment(Dump& dump) {
+    const auto& trailer = dump.trailer();
+    const auto abandoned = [](std::string_view warning) {
+        return warning.starts_with("snapshot abandoned");
+    };
+    const auto& reasons = trailer.totals().void_by_reason();
+    if (trailer.epoch_offset_size() != 1 || std::ranges::any_of(trailer.warning(), abandoned) ||
+        (reasons.size() > records::VOID_REASON_LIMIT && reasons[records::VOID_REASON_LIMIT] != 0)) {
+        return false;
+    }
+    ASSIGN_OR_RETURN(const auto epoch, dump.reader().message_at<records::Epoch>(
+                                           trailer.epoch_offset(0), format::RecordKind::kEpoch));
+    return epoch.source() == records::MEMORY_SOURCE_STOPPED ||
+           epoch.source() == records::MEMORY_SOURCE_TWIN;
+}
+
+}  // namespace
+
 Result<KnownProcesses> KnownProcesses::read(Dump& dump) {
     constexpr std::array kAsked = {records::PROCESS_COLUMN_OWNER_ID,
                                    records::PROCESS_COLUMN_REGISTERED_NAME};
     KnownProcesses known;
     known.cut_off_ = dump.capture().has_cut_off();
-    known.all_ = is_of_crash_dump(dump) && !dump.capture().has_cut_off();
+    if (is_of_crash_dump(dump)) {
+        known.all_ = !dump.capture().has_cut_off();
+    } else {
+        ASSIGN_OR_RETURN(known.all_, are_of_one_moment(dump));
+    }
     RETURN_IF_ERROR(dump.processes().visit(kAsked, [&](std::uint64_t, ProcessIndex::Values values) {
         if (values[0]) {
             known.ids_.push_back(*values[0]);

@@ -21,9 +21,9 @@ class KnownProcesses {
 
     /// The registered name of the process with that pid, if it has one.
     [[nodiscard]] Cell name_of(const std::string& pid) const;
-    /// Whether no process has that pid, `<0.12.0>`. Absent: the dump does not have the process, and
-    /// cannot tell. A capture lists processes while the node runs: one that it lacks had not been
-    /// there yet, or was exiting. A crash dump's text has all, if it is complete.
+    /// Whether no process has that pid, `<0.12.0>`. Absent: the dump lacks it and cannot tell.
+    /// Where processes are listed while the node runs, it had not been there yet, or was exiting. A
+    /// dump of one moment (freeze, snapshot) has all, and a crash dump's text, if it is complete.
     [[nodiscard]] std::optional<bool> is_missing(std::uint64_t owner_id) const;
     [[nodiscard]] std::optional<bool> is_missing(std::string_view pid) const;
     /// Whether no process has that registered name, as atom_text() prints it. Absent: as above,
