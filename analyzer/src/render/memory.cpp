@@ -201,6 +201,16 @@ std::string_view block_kind_text(std::string_view kind) {
                                    : kind;
 }
 
+/// "1", or "1 to 3".
+std::string span_text(const std::optional<std::uint64_t>& least,
+                      const std::optional<std::uint64_t>& most) {
+    if (!least || !most) {
+        return {};
+    }
+    return *least == *most ? count_text(*least)
+                           : fmt::format("{} to {}", count_text(*least), count_text(*most));
+}
+
 void print_block_groups(Output& output, const query::AllocatorBlocks& allocator) {
     Table table({{"KIND"},
                  {"ASKED BY", Align::kLeft, true},
@@ -208,20 +218,19 @@ void print_block_groups(Output& output, const query::AllocatorBlocks& allocator)
                  {"BLOCKS", Align::kRight},
                  {"MEMORY", Align::kRight},
                  {"REFERENCES", Align::kRight},
+                 {"FOUND", Align::kRight},
                  {"FIRST BYTES", Align::kLeft, true}});
     for (const auto& group : allocator.groups) {
-        const auto references = !group.least_references ? std::string()
-                                : *group.least_references == *group.most_references
-                                    ? count_text(*group.least_references)
-                                    : fmt::format("{} to {}", count_text(*group.least_references),
-                                                  count_text(*group.most_references));
         const auto beginning =
             group.first_bytes.empty()
                 ? std::string()
                 : fmt::format("{} ({})", one_line(group.first_bytes), count_text(group.begin_so));
-        table.add({std::string(block_kind_text(group.kind)), one_line(group.asked_by.value_or("?")),
-                   "from " + bytes_text(group.from_bytes), count_text(group.blocks),
-                   bytes_text(group.bytes), references, beginning});
+        table.add({std::string(block_kind_text(group.kind)) +
+                       (group.referred_to ? ", also of terms" : ""),
+                   one_line(group.asked_by.value_or("?")), "from " + bytes_text(group.from_bytes),
+                   count_text(group.blocks), bytes_text(group.bytes),
+                   span_text(group.least_references, group.most_references),
+                   span_text(group.least_found, group.most_found), beginning});
     }
     table.print(output, "  ");
     if (allocator.groups.size() < allocator.group_count) {
@@ -257,6 +266,11 @@ void print_allocator_blocks(Output& output, const query::AllocatorBlocks& alloca
         count_text(*allocator.reached_blocks), bytes_text(*allocator.reached_bytes),
         count_text(allocator.blocks - *allocator.reached_blocks),
         bytes_text(allocator.bytes - *allocator.reached_bytes));
+    if (allocator.differing_blocks) {
+        output.print(
+            "  of the former, {} of {} have another reference count than references were found\n",
+            count_text(*allocator.differing_blocks), bytes_text(*allocator.differing_bytes));
+    }
     if (allocator.moving) {
         output.write(
             "  The node ran meanwhile: among the latter are binaries that were freed before the "
@@ -324,6 +338,8 @@ void write_allocator_blocks(JsonWriter& json, const query::AllocatorBlocks& allo
     json.member("counted_bytes", allocator.counted_bytes);
     json.member("referred_to_blocks", allocator.reached_blocks);
     json.member("referred_to_bytes", allocator.reached_bytes);
+    json.member("differing_blocks", allocator.differing_blocks);
+    json.member("differing_bytes", allocator.differing_bytes);
     json.member("groups_total", allocator.group_count);
     write_objects(json, "groups", allocator.groups, [&json](const auto& group) {
         json.member("kind", group.kind);
@@ -333,6 +349,11 @@ void write_allocator_blocks(JsonWriter& json, const query::AllocatorBlocks& allo
         json.member("bytes", group.bytes);
         json.member("least_references", group.least_references);
         json.member("most_references", group.most_references);
+        json.member("least_found", group.least_found);
+        json.member("most_found", group.most_found);
+        if (group.referred_to) {
+            json.member("referred_to", true);
+        }
         if (!group.first_bytes.empty()) {
             json.member("first_bytes", one_line(group.first_bytes));
             json.member("begin_so", group.begin_so);

@@ -1,10 +1,14 @@
 #include "query/memory/memory.h"
 
 #include "cli/command_table.h"
+#include "cli/every_process.h"
 #include "cli/shared_options.h"
+#include "query/holders/found_references.h"
 #include "render/memory.h"
 
 #include <libdump/base/return_if_error.h>
+
+#include <utility>
 
 namespace beamdump::cli {
 
@@ -34,14 +38,35 @@ class MemoryCommand final : public Command {
     }
 
     Result<Outcome> run(Invocation& invocation) override {
-        auto choice = options_.binaries ? all_heaps() : no_heaps();
+        auto choice = options_.binaries || options_.blocks ? all_heaps() : no_heaps();
         choice.other_sections = true;
         ASSIGN_OR_RETURN(auto dump, invocation.open(dump_, choice));
         options_.limits = invocation.limits();
+        query::FoundReferences references;
+        bool compares = false;
+        if (options_.blocks) {
+            ASSIGN_OR_RETURN(compares, query::has_blocks_of_one_moment(*dump));
+        }
+        if (compares) {
+            ReadingProgress progress(invocation, "reading processes");
+            auto counted = query::found_references(*dump, invocation.limits(), progress.callback());
+            progress.end();
+            if (!counted) {
+                return std::unexpected(std::move(counted.error()));
+            }
+            references = std::move(*counted);
+            options_.found = references.lacks ? nullptr : &references.by_binary;
+        }
+        if (references.lacks) {
+            invocation.report(
+                "reference counts of binaries are not compared with the references to them: the "
+                "dump does not have " +
+                *references.lacks);
+        }
         ASSIGN_OR_RETURN(const auto found, query::memory(*dump, dump_, options_));
         const auto render = answer_.json ? render::memory_json : render::memory_text;
         render(fitted(invocation.out(), answer_), found);
-        return Outcome{};
+        return Outcome{references.lacks.has_value()};
     }
 
   private:

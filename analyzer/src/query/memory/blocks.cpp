@@ -40,16 +40,18 @@ std::string_view kind_of(const records::Block& block) {
 /// Sums up the blocks of one allocator.
 class Sums {
   public:
-    using Key = std::tuple<std::string_view, std::optional<std::uint32_t>, std::uint64_t>;
+    using Key = std::tuple<std::string_view, std::optional<std::uint32_t>, std::uint64_t, bool>;
     struct Group {
         BlockGroup line;
         std::map<std::string, std::uint64_t> beginnings;
     };
 
-    void add(const records::Block& block) {
+    /// `found`: references to it; nothing: not known.
+    void add(const records::Block& block, bool referred_to, std::optional<std::uint64_t> found) {
         const auto tag = block.has_tag_atom() ? std::optional(block.tag_atom()) : std::nullopt;
-        auto& group = groups_[{kind_of(block), tag, std::bit_floor(block.bytes())}];
+        auto& group = groups_[{kind_of(block), tag, std::bit_floor(block.bytes()), referred_to}];
         auto& line = group.line;
+        line.referred_to = referred_to;
         if (line.blocks == 0) {
             line.example = block.address();
             if (block.has_tag_owner_id()) {
@@ -65,6 +67,10 @@ class Sums {
             line.least_references =
                 std::min(line.least_references.value_or(references), references);
             line.most_references = std::max(line.most_references.value_or(references), references);
+            if (found) {
+                line.least_found = std::min(line.least_found.value_or(*found), *found);
+                line.most_found = std::max(line.most_found.value_or(*found), *found);
+            }
         }
         const auto known = group.beginnings.find(block.first_bytes());
         if (known != group.beginnings.end()) {
@@ -112,7 +118,8 @@ struct Reading {
     Sums sums;
 };
 
-Result<void> add_page(Dump& dump, const records::Blocks& page, Reading& reading) {
+Result<void> add_page(Dump& dump, const records::Blocks& page, Reading& reading,
+                      const ReferenceNumbers* found) {
     if (reading.left_out.contains(page.pass())) {
         return {};
     }
@@ -124,11 +131,22 @@ Result<void> add_page(Dump& dump, const records::Blocks& page, Reading& reading)
         if (reading.of_binaries) {
             ASSIGN_OR_RETURN(reached, dump.binaries().contains(block.address()));
         }
-        if (reached) {
-            *answer.reached_blocks += 1;
-            *answer.reached_bytes += block.bytes();
-        } else {
-            reading.sums.add(block);
+        if (!reached) {
+            reading.sums.add(
+                block, false,
+                answer.differing_blocks ? std::optional<std::uint64_t>(0) : std::nullopt);
+            continue;
+        }
+        *answer.reached_blocks += 1;
+        *answer.reached_bytes += block.bytes();
+        if (answer.differing_blocks && block.has_references()) {
+            const auto known = found->find(block.address());
+            const auto references = known == found->end() ? 0 : known->second;
+            if (references != block.references()) {
+                *answer.differing_blocks += 1;
+                *answer.differing_bytes += block.bytes();
+                reading.sums.add(block, true, references);
+            }
         }
     }
     return {};
@@ -136,7 +154,13 @@ Result<void> add_page(Dump& dump, const records::Blocks& page, Reading& reading)
 
 }  // namespace
 
-Result<Blocks> blocks_in_use(Dump& dump, std::uint64_t limit) {
+Result<bool> has_blocks_of_one_moment(Dump& dump) {
+    ASSIGN_OR_RETURN(const auto node, node_memory(dump));
+    const auto& sums = node.system.block_sums();
+    return !sums.empty() && std::ranges::none_of(sums, &records::BlockSums::moving);
+}
+
+Result<Blocks> blocks_in_use(Dump& dump, std::uint64_t limit, const ReferenceNumbers* found) {
     ASSIGN_OR_RETURN(const auto node, node_memory(dump));
     if (node.system.block_sums_size() == 0) {
         return fail(ErrorCode::kNotFound,
@@ -163,6 +187,10 @@ Result<Blocks> blocks_in_use(Dump& dump, std::uint64_t limit) {
             answer.reached_blocks = 0;
             answer.reached_bytes = 0;
         }
+        if (reading.of_binaries && found != nullptr && !answer.moving) {
+            answer.differing_blocks = 0;
+            answer.differing_bytes = 0;
+        }
         const auto line = std::ranges::find(lines, answer.allocator, &AllocatorLine::name);
         if (line != lines.end()) {
             answer.counted_blocks = line->blocks;
@@ -173,7 +201,7 @@ Result<Blocks> blocks_in_use(Dump& dump, std::uint64_t limit) {
         ASSIGN_OR_RETURN(const auto page, dump.reader().message_at<records::Blocks>(
                                               offset, format::RecordKind::kBlocks));
         if (const auto reading = readings.find(page.allocator()); reading != readings.end()) {
-            RETURN_IF_ERROR(add_page(dump, page, reading->second));
+            RETURN_IF_ERROR(add_page(dump, page, reading->second, found));
         }
     }
     Blocks blocks;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace beamdump::query {
@@ -19,7 +20,12 @@ struct BlockGroup {
     std::uint64_t from_bytes = 0;         ///< each has so many or more, and less than twice as many
     std::uint64_t blocks = 0;
     std::uint64_t bytes = 0;
+    /// Of binary_alloc: terms refer to them, but other references than those that were found are
+    /// counted too.
+    bool referred_to = false;
     std::optional<std::uint64_t> least_references, most_references;  ///< of Binaries
+    /// References that were found to them, of those that are counted; absent: not known of all.
+    std::optional<std::uint64_t> least_found, most_found;
     /// What most of those whose first bytes are told begin with, of at most kMostBeginnings that
     /// are told apart, and how many do.
     std::string first_bytes;
@@ -39,10 +45,17 @@ struct AllocatorBlocks {
     std::optional<std::uint64_t> counted_blocks, counted_bytes;  ///< by the allocator's counters
     /// Of binary_alloc: those of binaries that the dump's terms refer to.
     std::optional<std::uint64_t> reached_blocks, reached_bytes;
-    bool moving = false;             ///< the node ran while they were read
-    std::vector<BlockGroup> groups;  ///< of all others, those with most bytes first
+    /// Of these, such whose reference count is not the number of references that were found; absent
+    /// where not all references can be found.
+    std::optional<std::uint64_t> differing_blocks, differing_bytes;
+    bool moving = false;  ///< the node ran while they were read
+    /// Of those that no term refers to, and of those that differ, those with most bytes first.
+    std::vector<BlockGroup> groups;
     std::uint64_t group_count = 0;
 };
+
+/// References to binaries that were found in the dump, by the address of the structure.
+using ReferenceNumbers = std::unordered_map<std::uint64_t, std::uint64_t>;
 
 struct Blocks {
     std::vector<AllocatorBlocks> allocators;
@@ -50,9 +63,12 @@ struct Blocks {
     std::uint64_t processes_left_out = 0;
 };
 
+/// Whether the dump has blocks, and the node stood still while they were read.
+Result<bool> has_blocks_of_one_moment(Dump& dump);
+
 /// The blocks that the capture was asked for (--blocks), with at most `limit` groups of each
 /// allocator (0: all). kNotFound: it was not asked for any. Reads all of them. Memory: of each
-/// group its kMostBeginnings.
-Result<Blocks> blocks_in_use(Dump& dump, std::uint64_t limit);
+/// group its kMostBeginnings. `found`: all references that terms have; null: not known.
+Result<Blocks> blocks_in_use(Dump& dump, std::uint64_t limit, const ReferenceNumbers* found);
 
 }  // namespace beamdump::query

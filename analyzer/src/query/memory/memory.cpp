@@ -253,7 +253,7 @@ Result<Memory> memory(Dump& dump, const std::string& file, const MemoryOptions& 
         ASSIGN_OR_RETURN(answer.binary_sizes, binary_sizes(dump, options.limits));
     }
     if (options.blocks) {
-        ASSIGN_OR_RETURN(answer.blocks, blocks_in_use(dump, options.limit));
+        ASSIGN_OR_RETURN(answer.blocks, blocks_in_use(dump, options.limit, options.found));
     }
     return answer;
 }

@@ -94,6 +94,7 @@ struct MemoryOptions {
     std::uint64_t limit = 10;
     bool binaries = false;  ///< also binaries by size, which reads the records of all
     bool blocks = false;    ///< also blocks_in_use()
+    const ReferenceNumbers* found = nullptr;  ///< for these; non-owning
     InputLimits limits = {};
 };
 
