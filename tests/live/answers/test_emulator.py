@@ -270,6 +270,8 @@ class Emulator(unittest.TestCase):
         self.assertEqual(planted["matching"], RESOURCES)
         self.assertEqual(planted["binaries"][0]["holding_processes"], 1)
         self.check_holders(planted["binaries"][0]["address"])
+        self.assertRegex(self.findings()["many_resources"],
+                         "100,000 NIF resources of the type emulator:planted live")
 
     def check_holders(self, address):
         """The process that holds all of them, and its term that refers to one."""

@@ -37,6 +37,7 @@ namespace beamdump::query {
     RULE(process_kind)               \
     RULE(large_dictionary)           \
     RULE(many_relations)             \
+    RULE(many_resources)             \
     RULE(ets_table)                  \
     RULE(fixed_table)                \
     RULE(binary_memory)              \

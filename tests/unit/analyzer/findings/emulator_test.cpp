@@ -162,6 +162,33 @@ TEST_F(EmulatorFindings, VeryManyMonitorsOfOneProcessAreTold) {
     }
 }
 
+TEST_F(EmulatorFindings, VeryManyResourcesOfATypeAreTold) {
+    for (const std::uint64_t count : {kMany - 1, kMany}) {
+        SampleDump dump;
+        dump.add(alpha_process());
+        records::ResourceTypes types;
+        for (const auto living : {count, std::uint64_t{7}}) {
+            auto& type = *types.add_type();
+            type.set_struct_address(0x1000 + living);
+            type.set_module_atom(kAlphaAtom);
+            type.set_name_atom(kAlphaAtom);
+            type.set_living(living);
+        }
+        dump.builder().trailer().add_resource_types_offset(
+            dump.builder().append(format::RecordKind::kResourceTypes, types));
+        const auto findings = look(dump);
+        if (count < kMany) {
+            EXPECT_THAT(found(findings, "many_resources"), IsEmpty());
+            EXPECT_EQ(left_out(findings, "many_resources"), "");
+            continue;
+        }
+        EXPECT_THAT(found(findings, "many_resources"),
+                    ElementsAre("50,000 NIF resources of the type alpha:alpha live, of 50,007 of "
+                                "all types, in a node of 1 process: each keeps what its library "
+                                "took for it."));
+    }
+}
+
 void add_fixed_table(SampleDump& dump, std::int64_t since_us) {
     records::EtsTables page;
     auto& table = *page.add_table();

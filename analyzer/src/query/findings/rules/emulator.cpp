@@ -3,6 +3,7 @@
 #include "query/findings/finding.h"
 #include "query/findings/node_facts.h"
 #include "query/process/opened_process.h"
+#include "query/tables/resource_types.h"
 #include "query/waits/hang.h"
 
 #include <libdump/base/amount_text.h>
@@ -287,6 +288,48 @@ Result<RuleAnswer> many_relations_rule(NodeFacts& facts) {
     }
     return told ? Result<RuleAnswer>(std::move(answer))
                 : fail(ErrorCode::kNotFound, "the dump does not count links and monitors");
+}
+
+namespace {
+
+/// A connection has a socket, and with TLS some contexts of crypto: a few resources of a type for
+/// each process. docs/emulator.md has what applications at rest have.
+constexpr std::uint64_t kManyResources = 50'000;
+constexpr std::uint64_t kManyForEachProcess = 10;
+
+}  // namespace
+
+/// Memory that a resource's library took for it is no memory of the node's own counts.
+Result<RuleAnswer> many_resources_rule(NodeFacts& facts) {
+    ASSIGN_OR_RETURN(const auto types, resource_types(facts.dump()));
+    if (types.empty()) {
+        return not_in_dump(facts.dump(), "types of NIF resources");
+    }
+    const auto processes = facts.dump().processes().size();
+    std::uint64_t all = 0;
+    for (const auto& type : types) {
+        all += type.living();
+    }
+    RuleAnswer answer;
+    for (const auto& type : types) {
+        if (type.living() < kManyResources || type.living() / kManyForEachProcess < processes) {
+            continue;
+        }
+        const auto name = resource_type_name(facts.dump(), type);
+        Finding finding;
+        finding.sentence = fmt::format(
+            "{} NIF resources of the type {} live, of {} of all types, in a node of {}: each keeps "
+            "what its library took for it.",
+            count_text(type.living()), name, count_text(all),
+            counted(processes, "process", "processes"));
+        finding.command = facts.command("resources", {name});
+        finding.figures = {{"living", type.living()}, {"type", name}};
+        answer.findings.push_back(std::move(finding));
+        if (answer.findings.size() == kMostOfARule) {
+            break;
+        }
+    }
+    return answer;
 }
 
 }  // namespace beamdump::query
