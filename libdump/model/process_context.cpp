@@ -359,6 +359,13 @@ std::optional<std::array<std::uint32_t, 3>> ProcessContext::magic_reference(std:
                       (*record)->magic_reference(2)};
 }
 
+std::optional<std::uint64_t> ProcessContext::resource_type(std::uint64_t address) {
+    auto record = binary(address);
+    return record && (*record)->has_resource_type_address()
+               ? std::optional(std::uint64_t{(*record)->resource_type_address()})
+               : std::nullopt;
+}
+
 Result<std::size_t> ProcessContext::binary_bytes(std::uint64_t binary_address, std::uint64_t from,
                                                  std::span<std::byte> into) {
     auto record = binary(binary_address);

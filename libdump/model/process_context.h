@@ -51,6 +51,7 @@ class ProcessContext : public TermContext {
     std::optional<CodeLocation> code_at(std::uint64_t address) override;
     Result<BinaryInfo> binary_at(std::uint64_t address) override;
     std::optional<std::array<std::uint32_t, 3>> magic_reference(std::uint64_t address) override;
+    std::optional<std::uint64_t> resource_type(std::uint64_t address) override;
     Result<std::size_t> binary_bytes(std::uint64_t binary_address, std::uint64_t from,
                                      std::span<std::byte> into) override;
 

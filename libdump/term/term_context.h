@@ -105,6 +105,9 @@ class TermContext {
     virtual Result<BinaryInfo> binary_at(std::uint64_t address) = 0;
     /// Numbers of a magic reference, by the address of its magic binary; lowest first.
     virtual std::optional<std::array<std::uint32_t, 3>> magic_reference(std::uint64_t address) = 0;
+    /// The address of the type's structure, if the magic binary at that address is a NIF resource
+    /// whose type is known.
+    virtual std::optional<std::uint64_t> resource_type(std::uint64_t /*address*/) { return {}; }
     /// Copies a binary's content from byte `from` on; returns how many bytes were captured there.
     virtual Result<std::size_t> binary_bytes(std::uint64_t binary_address, std::uint64_t from,
                                              std::span<std::byte> into) = 0;

@@ -157,6 +157,7 @@ class TermPrinter {
     void print_local_identifier(std::uint64_t word, bool pid);
     void print_reference(std::uint64_t address, std::uint64_t header);
     void print_external(std::uint64_t address, std::uint64_t header, BoxedKind kind);
+    void print_resource_type(std::uint64_t magic_binary);
     void print_reference_numbers(std::span<const std::uint32_t> numbers);
     void print_channel(std::uint64_t node_address);
     void print_fun(std::uint64_t address);

@@ -270,7 +270,8 @@ void TermPrinter::print_reference(std::uint64_t address, std::uint64_t header) {
         static_cast<std::uint32_t>(words[2] >> 32U), static_cast<std::uint32_t>(words[3] & kHalf),
         static_cast<std::uint32_t>(words[3] >> 32U)};
     const bool with_pid = scheme_.pid_in_reference && *size == otp25::kPidReferenceWords;
-    if ((words[1] & kHalf) != otp25::kOrdinaryReferenceMarker) {
+    const bool is_magic = otp25::is_magic_reference(words[1]);
+    if (is_magic) {
         const auto magic = reader_.context().magic_reference(words[1]);
         if (!magic) {
             unreadable(words[1], WordStatus::kAbsent);
@@ -282,6 +283,19 @@ void TermPrinter::print_reference(std::uint64_t address, std::uint64_t header) {
     buffer_.put('0');
     print_reference_numbers(
         std::span(numbers).first(with_pid ? numbers.size() : otp25::kReferenceNumbers));
+    if (scheme_.style.resources != nullptr && is_magic) {
+        print_resource_type(words[1]);
+    }
+}
+
+void TermPrinter::print_resource_type(std::uint64_t magic_binary) {
+    const auto type = reader_.context().resource_type(magic_binary);
+    const auto& names = *scheme_.style.resources;
+    if (const auto name = type ? names.find(*type) : names.end(); name != names.end()) {
+        buffer_.put(" (");
+        buffer_.put(name->second);
+        buffer_.put(')');
+    }
 }
 
 void TermPrinter::print_external(std::uint64_t address, std::uint64_t header, BoxedKind kind) {

@@ -92,6 +92,12 @@ inline TagScheme without_style(TagScheme scheme) {
     return scheme;
 }
 
+/// The tags for texts that are read back, as paths to terms are.
+inline TagScheme without_resource_types(TagScheme scheme) {
+    scheme.style.resources = nullptr;
+    return scheme;
+}
+
 /// The tags of a dump's scheme; kUnsupported for an unknown one.
 Result<TagScheme> scheme_of(format::TermScheme id);
 
@@ -200,6 +206,10 @@ inline constexpr std::uint64_t kReferenceNumbers = 3;
 inline constexpr std::uint64_t kPidReferenceWords = 4;
 /// Pairs that a flat map holds at most (MAP_SMALL_MAP_LIMIT).
 inline constexpr std::uint64_t kMaxFlatMapSize = 32;
+/// By the first data word of a local reference: whether this is the address of a magic binary.
+constexpr bool is_magic_reference(std::uint64_t first_data_word) {
+    return (first_data_word & kOrdinaryReferenceMarker) != kOrdinaryReferenceMarker;
+}
 }  // namespace otp25
 
 /// Releases up to 24: sizes that the text of crash dumps does not have.

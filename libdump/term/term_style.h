@@ -1,10 +1,15 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <string>
 
 namespace beamdump {
 
 class RecordNames;
+
+/// Names of types of NIF resources, as module:name, by the address of the type's structure.
+using ResourceTypeNames = std::map<std::uint64_t, std::string>;
 
 /// The language whose notation terms are printed in.
 enum class TermSyntax : std::uint8_t {
@@ -17,6 +22,9 @@ struct TermStyle {
     TermSyntax syntax = TermSyntax::kErlang;
     /// Field names of the tuples that are records; null: they print as tuples. Non-owning.
     const RecordNames* records = nullptr;
+    /// Types that stand behind references to NIF resources: #Ref<0.1.2.3> (zlib:zlib). Null: no
+    /// reference has one. Non-owning.
+    const ResourceTypeNames* resources = nullptr;
 };
 
 }  // namespace beamdump

@@ -107,6 +107,9 @@ class FakeTermContext final : public TermContext {
     std::optional<std::array<std::uint32_t, 3>> magic_reference(std::uint64_t address) override {
         return lookup(magic_references, address);
     }
+    std::optional<std::uint64_t> resource_type(std::uint64_t address) override {
+        return lookup(resource_types, address);
+    }
     Result<std::size_t> binary_bytes(std::uint64_t address, std::uint64_t from,
                                      std::span<std::byte> into) override {
         const auto found = binaries.find(address);
@@ -132,6 +135,7 @@ class FakeTermContext final : public TermContext {
     std::unordered_map<std::uint64_t, std::string> code_points;
     std::unordered_map<std::uint64_t, FakeBinary> binaries;
     std::unordered_map<std::uint64_t, std::array<std::uint32_t, 3>> magic_references;
+    std::unordered_map<std::uint64_t, std::uint64_t> resource_types;
     std::uint64_t absent_begin = 0;  ///< addresses that are in a region but not in the dump
     std::uint64_t absent_end = 0;
     std::uint64_t word_calls = 0;

@@ -1,6 +1,7 @@
 #include "cli/term_options.h"
 
 #include "query/facts/node_syntax.h"
+#include "query/tables/resource_types.h"
 #include "query/term/beam_records.h"
 
 #include <libdump/base/amount_text.h>
@@ -64,9 +65,18 @@ TermSyntax TermOptions::syntax(Dump& dump) const {
     return guessed.value_or(TermSyntax::kErlang);
 }
 
-Result<void> TermOptions::apply(Invocation& invocation, Dump& dump) {
+Result<void> TermOptions::apply(Invocation& invocation, Dump& dump, Resources resources) {
     RETURN_IF_ERROR(read_records(invocation));
-    dump.set_term_style({syntax(dump), records_.size() == 0 ? nullptr : &records_});
+    if (resources == Resources::kWithType) {
+        if (auto names = query::resource_type_names(dump)) {
+            resources_ = std::move(*names);
+        } else {
+            dump.faults().note(wrap("reading the types of NIF resources", names.error()).error());
+        }
+    }
+    dump.set_term_style({.syntax = syntax(dump),
+                         .records = records_.size() == 0 ? nullptr : &records_,
+                         .resources = resources_.empty() ? nullptr : &resources_});
     return {};
 }
 

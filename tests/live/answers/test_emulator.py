@@ -295,6 +295,16 @@ class Emulator(unittest.TestCase):
                       and "table" not in place]
             self.assertRegex(" ".join([place["root"], *place["path"]]), "y.* item [0-9]+")
 
+        # Its type stands beside the reference in texts for people, not in the VM's own.
+        for command in (("heap", "resource_holder"), ("term", "resource_holder"),
+                        ("backtrace", "resource_holder", "--lines")):
+            text = tools.ask(command[0], self.dump, *command[1:])
+            self.assertRegex(text.output, r"#Ref<[0-9.]+> \(emulator:planted\)", command)
+        for command in (("backtrace", "resource_holder"), ("heap", "resource_holder", "--json")):
+            text = tools.ask(command[0], self.dump, *command[1:])
+            self.assertRegex(text.output, "#Ref<[0-9.]+>", command)
+            self.assertNotIn("(emulator:planted)", text.output)
+
     def blocks(self, *options):
         """What is told of binary_alloc, and its groups' blocks by kind, who asked for them, and what
         they begin with."""

@@ -32,6 +32,25 @@ TEST_F(TermPrinterTest, PrintsAllKindsOfLocalReferences) {
     EXPECT_EQ(print(context, b.magic_reference({4, 5, 6})), "#Ref<0.6.5.4>");
 }
 
+TEST_F(TermPrinterTest, AReferenceToAResourceHasItsTypeIfTheStyleSaysSo) {
+    const auto resource = b.magic_reference({4, 5, 6});
+    const auto other = b.magic_reference({7, 8, 9});
+    ASSERT_EQ(context.magic_references.size(), 2U);
+    for (const auto& [address, numbers] : context.magic_references) {
+        context.resource_types[address] = numbers[0] == 4 ? 0x1000 : 0x2000;
+    }
+    const auto term = b.tuple({resource, other, b.reference({1, 2, 3})});
+    const ResourceTypeNames names = {{0x1000, "zlib:zlib"}};
+    auto scheme = otp25_scheme();
+    EXPECT_EQ(print(context, term), "{#Ref<0.6.5.4>,#Ref<0.9.8.7>,#Ref<0.3.2.1>}");
+    scheme.style.resources = &names;
+    TermPrinter printer(context, scheme);
+    EXPECT_EQ(print_with(printer, term, 100),
+              "{#Ref<0.6.5.4> (zlib:zlib),#Ref<0.9.8.7>,#Ref<0.3.2.1>}");
+    TermPrinter plain(context, without_resource_types(scheme));
+    EXPECT_EQ(print_with(plain, resource, 100), "#Ref<0.6.5.4>");
+}
+
 TEST_F(TermPrinterTest, PrintsMatchContextsAndRegistersOfARunningProcess) {
     EXPECT_EQ(print(context, b.match_context(b.heap_binary("abc"))), "#MatchState");
     EXPECT_EQ(print(context, 0), "<TNV>");

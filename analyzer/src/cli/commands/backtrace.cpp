@@ -97,7 +97,9 @@ class BacktraceCommand final : public Command {
                             ? terms_.apply_erlang(*dump,
                                                   "--term-limit classic is the VM's own text, "
                                                   "without --syntax elixir and --beam")
-                            : terms_.apply(invocation, *dump));
+                            : terms_.apply(invocation, *dump,
+                                           lines_ && !json_ ? TermOptions::Resources::kWithType
+                                                            : TermOptions::Resources::kPlain));
         ASSIGN_OR_RETURN(auto opened, query::Backtrace::open(*dump, dump_, process_, options_));
         query::Backtrace& backtrace = *opened;
         const auto render = json_    ? render::backtrace_json

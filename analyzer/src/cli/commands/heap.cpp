@@ -43,7 +43,9 @@ class HeapCommand final : public Command {
         ASSIGN_OR_RETURN(auto dump,
                          invocation.open(dump_, options_.terms ? heap_of(process_)
                                                                : large_heap_lazily_of(process_)));
-        RETURN_IF_ERROR(terms_.apply(invocation, *dump));
+        RETURN_IF_ERROR(terms_.apply(
+            invocation, *dump,
+            answer_.json ? TermOptions::Resources::kPlain : TermOptions::Resources::kWithType));
         options_.limits = invocation.limits();
         ASSIGN_OR_RETURN(auto report, query::heap_report(*dump, dump_, process_, options_));
         (answer_.json ? render::heap_json : render::heap_text)(fitted(invocation.out(), answer_),

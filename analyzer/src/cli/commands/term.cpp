@@ -69,7 +69,9 @@ class TermCommand final : public Command {
 
     Result<Outcome> run(Invocation& invocation) override {
         ASSIGN_OR_RETURN(auto dump, invocation.open(dump_, lazy_heap_of(process_)));
-        RETURN_IF_ERROR(terms_.apply(invocation, *dump));
+        RETURN_IF_ERROR(terms_.apply(
+            invocation, *dump,
+            answer_.json ? TermOptions::Resources::kPlain : TermOptions::Resources::kWithType));
         query_.limits = invocation.limits();
         ASSIGN_OR_RETURN(auto reading, query::TermReading::open(*dump, dump_, process_, query_));
         render::Output& out = text_ ? invocation.out() : fitted(invocation.out(), answer_);

@@ -46,7 +46,10 @@ class HeapReading {
     [[nodiscard]] ScratchSpace& space() { return space_; }
     [[nodiscard]] WordReader& words() { return words_; }
     /// Drops the cached words of texts.
-    void forget_texts() { texts_->forget(); }
+    void forget_texts() {
+        texts_->forget();
+        paths_.forget();
+    }
 
     [[nodiscard]] HeapArea area_of(std::uint64_t address);
     [[nodiscard]] bool has_areas() const { return has_areas_; }
@@ -70,6 +73,7 @@ class HeapReading {
     ScratchSpace space_;
     WordReader words_;
     std::shared_ptr<DeferredTexts> texts_;
+    TermPrinter paths_;
     bool has_areas_;  ///< DumpForm::heap_areas
 };
 
@@ -88,6 +92,7 @@ HeapReading::HeapReading(Dump& dump, std::shared_ptr<OpenedProcess> process,
               .max_file_bytes = options.limits.temporary_bytes()}),
       words_(process_->context()),
       texts_(DeferredTexts::make(dump, process_, options.term_bytes)),
+      paths_(process_->context(), without_resource_types(process_->scheme)),
       has_areas_(form_of(dump).heap_areas) {}
 
 HeapArea HeapReading::area_of(std::uint64_t address) {
@@ -151,8 +156,7 @@ RootLine HeapReading::line_of(const HeapRoot& root, const TermSizes& sizes) {
 }
 
 LargeTermLine HeapReading::line_of(const LargeTerm& term, const RootLine& root) {
-    return {term.words, root_text(root),
-            path_texts(term.path, process_->scheme, words_, texts_->printer()),
+    return {term.words, root_text(root), path_texts(term.path, process_->scheme, words_, paths_),
             text(term.word, message_of(root))};
 }
 

@@ -1,6 +1,5 @@
 #include "query/holders/process_sweep.h"
 
-#include "query/process/process_binaries.h"
 #include "query/term/term_path.h"
 #include "query/term/term_text.h"
 
@@ -70,7 +69,7 @@ std::uint64_t SweepVisitor::magic_binary_of(const HeapObject& object) const {
     std::uint64_t word = 0;
     const bool refers = !object.is_cell && object.kind == BoxedKind::kReference &&
                         words_->read(object.address + kWordBytes, word) == WordStatus::kHere &&
-                        is_magic_reference(word);
+                        otp25::is_magic_reference(word);
     return refers ? word : 0;
 }
 

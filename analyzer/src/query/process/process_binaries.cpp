@@ -33,7 +33,8 @@ class OffHeapWalk {
             const auto kind = boxed_kind(scheme_, words[0]);
             if (kind == BoxedKind::kRefcBinary && *got > scheme_.refc_binary) {
                 visit_(address, words[scheme_.refc_binary]);
-            } else if (magic_ && kind == BoxedKind::kReference && is_magic_reference(words[1])) {
+            } else if (magic_ && kind == BoxedKind::kReference &&
+                       otp25::is_magic_reference(words[1])) {
                 visit_(address, words[1]);
             }
             address = words[otp25::kRefcNext];

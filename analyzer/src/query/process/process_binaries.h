@@ -3,8 +3,6 @@
 #include "query/process/opened_process.h"
 #include "query/process/process_details.h"
 
-#include <libdump/term/term_scheme.h>
-
 #include <cstdint>
 #include <functional>
 
@@ -21,12 +19,6 @@ enum class OffHeapLists : std::uint8_t {
     kAll,          ///< also of the fragments of messages
     kWithMagic,    ///< also magic ones, as NIF resources are, which references refer to
 };
-
-/// Whether a local reference whose first data word this is refers to a magic binary: it is the
-/// binary's address.
-constexpr bool is_magic_reference(std::uint64_t first_data_word) {
-    return (first_data_word & otp25::kOrdinaryReferenceMarker) != otp25::kOrdinaryReferenceMarker;
-}
 
 /// Tells each entry of the lists of off-heap things that refers to a binary: its address and the
 /// binary's. Dead ones too, until a collection. A crash dump has no such lists.

@@ -23,8 +23,8 @@ std::string resource_type_name(Dump& dump, const records::ResourceType& type) {
                        atom_text(dump, type.name_atom()));
 }
 
-Result<std::map<std::uint64_t, std::string>> resource_type_names(Dump& dump) {
-    std::map<std::uint64_t, std::string> names;
+Result<ResourceTypeNames> resource_type_names(Dump& dump) {
+    ResourceTypeNames names;
     ASSIGN_OR_RETURN(const auto types, resource_types(dump));
     for (const auto& type : types) {
         names.emplace(type.struct_address(), resource_type_name(dump, type));

@@ -54,8 +54,8 @@ bool has_key(Kind kind) {
 PathFinder::PathFinder(TermContext& context, const TagScheme& scheme)
     : scheme_(scheme),
       reader_(context),
-      printer_(context, scheme),
-      other_(context, with_other_syntax(scheme)) {}
+      printer_(context, without_resource_types(scheme)),
+      other_(context, with_other_syntax(without_resource_types(scheme))) {}
 
 void PathFinder::forget() {
     reader_.forget();
