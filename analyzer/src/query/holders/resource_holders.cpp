@@ -146,10 +146,10 @@ class ResourceHolderSearch {
     Result<void> run(const std::set<std::uint64_t>& types, const ReadProgress& progress) {
         RETURN_IF_ERROR(
             visit_binaries(dump_, limits_, [&](const records::Binary& binary) -> Result<bool> {
-                if (types.contains(binary.resource_type_address())) {
-                    RETURN_IF_ERROR(counts_.add(binary.address()));
-                }
-                return true;
+                const auto added = types.contains(binary.resource_type_address())
+                                       ? counts_.add(binary.address())
+                                       : Result<void>();
+                return added ? Result<bool>(true) : std::unexpected(added.error());
             }));
         // Which resources a process refers to is no content of it.
         ASSIGN_OR_RETURN(answer_.read,
@@ -168,7 +168,7 @@ class ResourceHolderSearch {
             [this](std::uint64_t, std::uint64_t binary) { counts_.meet(binary); }));
         if (counts_.references() != 0) {
             names_.add_to(process);
-            tell({process.line});
+            tell({.process = process.line, .table = {}, .module = {}});
         }
         return {};
     }
