@@ -75,7 +75,7 @@ TEST_F(MemoryAnswers, BinariesThatNoTermRefersToAreGrouped) {
                                 "references were found\n"));
     EXPECT_THAT(text, ContainsRegex("binary of a driver, also of terms +demo +from 16.0 KiB +1 "
                                     "+20.0 KiB +1 +0 +LL"));
-    EXPECT_THAT(text, ContainsRegex("binary of a driver  demo +from 16.0 KiB +2 +40.0 KiB +2 to 3 "
+    EXPECT_THAT(text, ContainsRegex("binary of a driver +demo +from 16.0 KiB +2 +40.0 KiB +2 to 3 "
                                     "+0 +LL.x01 \\(2\\)\n"));
     EXPECT_THAT(text, Not(HasSubstr("The node ran meanwhile: among")));
     EXPECT_THAT(out({"memory", "blocks.beamdump", "--blocks", "--json"}),
