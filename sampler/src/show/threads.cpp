@@ -47,6 +47,8 @@ std::string wait_text(const ThreadWait& wait) {
     switch (wait.what) {
         case WaitsFor::kMutex:
             return at_text("waits for the mutex", wait);
+        case WaitsFor::kTableLock:
+            return fmt::format("waits for the lock of the ETS table {}", *wait.variable);
         case WaitsFor::kEvent:
             return "waits until another thread wakes it";
         case WaitsFor::kFutex:

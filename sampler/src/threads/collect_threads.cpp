@@ -246,6 +246,10 @@ class ThreadLooks {
         if (waits_for_mutex((*image)->call(), stack.native)) {
             wait.what = WaitsFor::kMutex;
         }
+        if (is_scheduler(facts.role) && stack.process) {
+            RETURN_IF_ERROR(find_table(wait));
+        }
+        wait.event.reset();
         RETURN_IF_ERROR(name_variable(wait));
         if (wait.descriptor) {
             if (auto file = directory_.link(fmt::format("fd/{}", *wait.descriptor))) {
@@ -329,11 +333,29 @@ class ThreadLooks {
         facts.wait = followed.place->wait;
     }
 
+    Result<void> open_names() {
+        if (!names_) {
+            ASSIGN_OR_RETURN(names_, LockNames::open(node_, samples_));
+        }
+        return {};
+    }
+
+    /// Whether a process waits for the lock of a table.
+    Result<void> find_table(ThreadWait& wait) {
+        if (!wait.event) {
+            return {};
+        }
+        RETURN_IF_ERROR(open_names());
+        ASSIGN_OR_RETURN(wait.variable, names_->table_of(*wait.event));
+        if (wait.variable) {
+            wait.what = WaitsFor::kTableLock;
+        }
+        return {};
+    }
+
     Result<void> name_variable(ThreadWait& wait) {
         if (wait.what == WaitsFor::kMutex) {
-            if (!names_) {
-                ASSIGN_OR_RETURN(names_, LockNames::open(node_, samples_));
-            }
+            RETURN_IF_ERROR(open_names());
             wait.variable = names_->at(*wait.address);
         } else if (wait.address) {
             wait.variable = samples_.variable_at(*wait.address);

@@ -21,6 +21,11 @@ class LockNames {
     /// of these is there.
     std::optional<std::string> at(Address address);
 
+    /// The ETS table whose lock a thread waits for, by the structure of its events: "sessions,
+    /// owner <0.82.0>". Nothing: it waits for none, or the tables cannot be read. Reads a word of
+    /// each table. Only kTargetDied is an error.
+    Result<std::optional<std::string>> table_of(Address event);
+
   private:
     struct Named {
         memory::AddressRange range{};
@@ -29,6 +34,7 @@ class LockNames {
     LockNames(ObservedNode& node, SampleStacks& stacks) : node_(&node), stacks_(&stacks) {}
     Result<void> add_run_queues();
     void add_allocators();
+    bool waits_in(Address first, Address event);
 
     ObservedNode* node_;
     SampleStacks* stacks_;

@@ -73,6 +73,9 @@ constexpr std::array kCalls = {
 /// The value of an event with a thread that waits for it (ETHR_EVENT_OFF_WAITER__,
 /// erts/include/internal/pthread/ethr_event.h, OTP 25 to 29).
 constexpr std::uint32_t kEventWaited = 0xffffffff;
+/// Where that value is in the structure of the thread's events (ethr_ts_event, ethread.h, OTP 25 to
+/// 29).
+constexpr std::uint64_t kEventValue = 16;
 /// Of a mutex of glibc that is held and waited for.
 constexpr std::uint32_t kHeldAndWaited = 2;
 
@@ -89,6 +92,8 @@ std::string_view waits_for_name(WaitsFor what) {
     switch (what) {
         case WaitsFor::kMutex:
             return "mutex";
+        case WaitsFor::kTableLock:
+            return "table_lock";
         case WaitsFor::kEvent:
             return "event";
         case WaitsFor::kFutex:
@@ -119,8 +124,8 @@ ThreadWait wait_of(const std::optional<SystemCall>& call) {
     }
     ThreadWait wait{.what = known->what, .call = std::string(known->name)};
     if (waits_while(*call, kEventWaited)) {
-        // Its address is that of the thread's own event, which says nothing of the reason.
         wait.what = WaitsFor::kEvent;
+        wait.event = call->arguments[0] - kEventValue;
     } else if (wait.what == WaitsFor::kFutex) {
         wait.address = call->arguments[0];
     } else if (wait.what == WaitsFor::kDescriptor) {

@@ -15,6 +15,7 @@ namespace beamdump::sampler {
 /// What a thread waits for in the kernel.
 enum class WaitsFor : std::uint8_t {
     kMutex,       ///< of the C library
+    kTableLock,   ///< of an ETS table
     kEvent,       ///< its own event of the emulator, by which another thread wakes it
     kFutex,       ///< another word that a thread changes
     kReady,       ///< that descriptors are ready: epoll, poll, select
@@ -31,6 +32,7 @@ struct ThreadWait {
     WaitsFor what = WaitsFor::kNone;
     std::string call{};                         ///< of the system: "futex"; empty: none
     std::optional<std::uint64_t> address{};     ///< of the mutex or futex
+    std::optional<std::uint64_t> event{};       ///< of kEvent: the thread's own structure for it
     std::optional<std::string> variable{};      ///< what is at that address
     std::optional<std::uint32_t> descriptor{};  ///< of kDescriptor
     std::optional<std::string> file{};          ///< what that is: "pipe:[1234]"

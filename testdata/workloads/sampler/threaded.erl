@@ -25,6 +25,17 @@ tell(Call) when Call =:= <<"wanting">>; Call =:= <<"burning">>; Call =:= <<"read
         register(Native, self()),
         exit({returned, ?MODULE:Native()})
     end));
+%% One process reads 200,000 objects of a table at a time, the other one writes to it.
+tell(<<"table">>) ->
+    Owner = spawn(fun() ->
+        Table = ets:new(threaded_table, [duplicate_bag, public, named_table]),
+        [ets:insert(Table, [{key, Number} || _ <- lists:seq(1, 1000)]) || Number <- lists:seq(1, 200)],
+        register(threaded_reader, spawn(fun() -> read(Table) end)),
+        register(threaded_writer, spawn(fun() -> write(Table) end)),
+        register(threaded_owner, self()),
+        receive never -> ok end
+    end),
+    pid_to_list(Owner);
 %% The message of a timer, to a name that nobody has, has the only reference to a resource: the
 %% scheduler that the timer fires on calls its destructor, for no process.
 tell(<<"timer">>) ->
@@ -32,3 +43,12 @@ tell(<<"timer">>) ->
         erlang:send_after(?FIRES_MS, nobody_has_this_name, {message, resource()})
     end),
     receive {'DOWN', Monitor, process, Maker, normal} -> <<"ok">> end.
+
+read(Table) ->
+    _ = ets:lookup(Table, key),
+    read(Table).
+
+write(Table) ->
+    true = ets:insert(Table, {other, 1}),
+    true = ets:delete(Table, other),
+    write(Table).

@@ -63,6 +63,7 @@ class Threads(unittest.TestCase):
         holder, wanter, mutex, planted = map(int, self.node.ask("threaded threads").split())
         self.check_times()
         self.check_without_perf_events(holder)
+        self.check_table_lock()
         self.check_mutexes(holder, wanter, mutex, planted)
 
     def check_kinds(self):
@@ -122,6 +123,15 @@ class Threads(unittest.TestCase):
                                rf"which thread {holder} planted_holder has$")
         self.assertRegex(text, rf"{re.escape(pid)} wanting \(.*\): waits for the mutex at {planted:#x} "
                                rf"\(planted_mutex\), which thread {holder} planted_holder has")
+
+    def check_table_lock(self):
+        """One process reads a table of which another one gets the lock only between two reads."""
+        owner = self.node.ask("threaded table")
+        answer, writer = self.until(self.of_process(
+            "threaded_writer", lambda one: one.get("wait", {}).get("for") == "table_lock"))
+        self.assertEqual(writer["wait"], {"for": "table_lock", "call": "futex",
+                                          "variable": f"threaded_table, owner {owner}"})
+        self.assertEqual((writer["kind"], writer["idle"]), ("scheduler", False))
 
     def test_native_calls_of_schedulers(self):
         # The node may not answer once a scheduler is lost.

@@ -64,7 +64,7 @@ constexpr std::uint64_t kWaitBitsetPrivate = 0x189;
 TEST(ThreadWait, IsThatOfTheSystemCall) {
     EXPECT_EQ(wait_of(std::nullopt).what, WaitsFor::kNone);
     EXPECT_EQ(wait_of(futex(kWaitPrivate, 0xffffffff)),
-              (ThreadWait{.what = WaitsFor::kEvent, .call = "futex"}));
+              (ThreadWait{.what = WaitsFor::kEvent, .call = "futex", .event = 0x7f0000000ff0}));
     EXPECT_EQ(wait_of(futex(kWaitBitsetPrivate, 0xffffffff)),
               (ThreadWait{.what = WaitsFor::kFutex, .call = "futex", .address = 0x7f0000001000}));
     EXPECT_EQ(wait_of(SystemCall{SYS_read, {7}}),
