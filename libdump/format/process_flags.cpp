@@ -83,12 +83,64 @@ constexpr auto kSignalQueue = std::to_array<FlagName>({
     {18, "PRIO_MQ_END_MARK", 29, kAnyRelease},
 });
 
+// ERTS_TRACE_TS_TYPE_BITS (erl_trace.h) of them are before those of erl_process.h.
+constexpr auto kTraceFlags = std::to_array<FlagName>({
+    {0, "timestamp"},
+    {1, "strict_monotonic_timestamp"},
+    {2, "monotonic_timestamp"},
+    {3, "sensitive"},
+    {4, "send"},
+    {5, "receive"},
+    {6, "set_on_spawn"},
+    {7, "set_on_first_spawn"},
+    {8, "set_on_link"},
+    {9, "set_on_first_link"},
+    {10, "call"},
+    {11, "procs"},
+    {12, "first_child"},
+    {13, "running"},
+    {14, "garbage_collection"},
+    {15, "arity"},
+    {16, "return_to"},
+    {17, "silent"},
+    {18, "exception_trace", 0, 26},
+    {20, "running_ports"},
+    {21, "running_procs"},
+    {22, "ports"},
+    {23, "scheduler_id"},
+    {24, "exiting"},
+});
+
+constexpr auto kAuxWork = std::to_array<FlagName>({
+    {0, "DELAYED_AW_WAKEUP"},
+    {1, "DD"},
+    {2, "DD_THR_PRGR"},
+    {3, "FIX_ALLOC_DEALLOC"},
+    {4, "FIX_ALLOC_LOWER_LIM"},
+    {5, "THR_PRGR_LATER_OP"},
+    {6, "CNCLD_TMRS"},
+    {7, "CNCLD_TMRS_THR_PRGR"},
+    {8, "ASYNC_READY"},
+    {9, "ASYNC_READY_CLEAN"},
+    {10, "MISC_THR_PRGR"},
+    {11, "MISC"},
+    {12, "SET_TMO"},
+    {13, "MSEG_CACHE_CHECK"},
+    {14, "YIELD"},
+    {15, "REAP_PORTS"},
+    {16, "DEBUG_WAIT_COMPLETED"},
+});
+
 std::span<const FlagName> names_of(FlagWord word) {
     switch (word) {
         case FlagWord::kState:
             return kState;
         case FlagWord::kProcess:
             return kProcess;
+        case FlagWord::kTrace:
+            return kTraceFlags;
+        case FlagWord::kAuxWork:
+            return kAuxWork;
         default:
             return kSignalQueue;
     }
@@ -97,8 +149,30 @@ std::span<const FlagName> names_of(FlagWord word) {
 constexpr std::array<std::string_view, 4> kPriorities = {"MAX", "HIGH", "NORMAL", "LOW"};
 constexpr std::array<std::string_view, 3> kPriorityNames = {"ACT_PRIO_", "USR_PRIO_", "PRQ_PRIO_"};
 
-/// The bits that one name stands for.
-std::optional<std::uint32_t> bits_of_name(std::string_view name) {
+std::optional<std::uint32_t> bit_of_name(std::span<const FlagName> names, std::string_view name) {
+    const auto flag = std::ranges::find(names, name, &FlagName::name);
+    return flag == names.end() ? std::nullopt : std::optional(std::uint32_t{1} << flag->bit);
+}
+
+/// The bits of a text of names; `bits_of`: those that one name stands for.
+template <typename Bits>
+std::optional<std::uint32_t> bits_of_text(std::string_view text, const Bits& bits_of) {
+    std::uint32_t bits = 0;
+    while (!text.empty()) {
+        const auto end = text.find(kBetweenFlags);
+        const std::optional<std::uint32_t> named = bits_of(text.substr(0, end));
+        if (!named) {
+            return std::nullopt;
+        }
+        bits |= *named;
+        text.remove_prefix(end == std::string_view::npos ? text.size()
+                                                         : end + kBetweenFlags.size());
+    }
+    return bits;
+}
+
+/// The bits of a process's state that one name stands for.
+std::optional<std::uint32_t> bits_of_state(std::string_view name) {
     for (unsigned which = 0; which < kPriorityNames.size(); ++which) {
         if (!name.starts_with(kPriorityNames[which])) {
             continue;
@@ -110,8 +184,7 @@ std::optional<std::uint32_t> bits_of_name(std::string_view name) {
                    : std::optional(static_cast<std::uint32_t>(level - kPriorities.begin())
                                    << (which * kStatePriorityBits));
     }
-    const auto* const flag = std::ranges::find(kState, name, &FlagName::name);
-    return flag == kState.end() ? std::nullopt : std::optional(std::uint32_t{1} << flag->bit);
+    return bit_of_name(kState, name);
 }
 
 }  // namespace
@@ -163,18 +236,11 @@ std::string flag_names(FlagWord word, std::uint64_t bits, unsigned release) {
 }
 
 std::optional<std::uint32_t> state_bits_of_text(std::string_view text) {
-    std::uint32_t bits = 0;
-    while (!text.empty()) {
-        const auto end = text.find(kBetweenFlags);
-        const auto named = bits_of_name(text.substr(0, end));
-        if (!named) {
-            return std::nullopt;
-        }
-        bits |= *named;
-        text.remove_prefix(end == std::string_view::npos ? text.size()
-                                                         : end + kBetweenFlags.size());
-    }
-    return bits;
+    return bits_of_text(text, bits_of_state);
+}
+
+std::optional<std::uint32_t> aux_work_of_text(std::string_view text) {
+    return bits_of_text(text, [](std::string_view name) { return bit_of_name(kAuxWork, name); });
 }
 
 }  // namespace beamdump

@@ -7,11 +7,13 @@
 
 namespace beamdump {
 
-/// A word of flags in a process's structure (erl_process.h).
+/// A word of flags in the structure of a process or scheduler (erl_process.h).
 enum class FlagWord : std::uint8_t {
     kState,        ///< ERTS_PSFLG_*, without the priorities in its lowest six bits
     kProcess,      ///< F_*
     kSignalQueue,  ///< FS_*
+    kTrace,        ///< F_TRACE_*, by the names that erlang:trace/3 has for them
+    kAuxWork,      ///< ERTS_SSI_AUX_WORK_*, of a scheduler
 };
 
 /// The number of an OTP release: 25 of "25", 16 of "R16B03"; 0 if the text is none.
@@ -26,6 +28,9 @@ std::optional<std::string_view> flag_name(FlagWord word, unsigned bit, unsigned 
 /// `ACTIVE | OFF_HEAP_MSGQ`. A bit without a name is BIT_31. Empty: none is set.
 std::string flag_names(FlagWord word, std::uint64_t bits, unsigned release);
 
+/// In the trace flags of a process that nobody traces, if it is sensitive.
+inline constexpr std::uint64_t kSensitiveTraceFlag = std::uint64_t{1} << 3U;
+
 /// The lowest six bits of a process's state: three priorities of two bits.
 inline constexpr unsigned kStatePriorityBits = 2;
 inline constexpr unsigned kFirstStateFlag = 3 * kStatePriorityBits;
@@ -34,5 +39,8 @@ inline constexpr std::string_view kBetweenFlags = " | ";
 /// "Internal State" of a crash dump as the word that it was printed from (erl_process_dump.c,
 /// erts_dump_process_state()). nullopt: it has a name that no release of 25 to 29 has.
 std::optional<std::uint32_t> state_bits_of_text(std::string_view text);
+
+/// "Scheduler Sleep Info Aux Work" of a crash dump, as above. Empty: 0.
+std::optional<std::uint32_t> aux_work_of_text(std::string_view text);
 
 }  // namespace beamdump

@@ -81,6 +81,8 @@ std::optional<std::uint64_t> column_value(const records::ProcessRow& row,
             return known(row.has_monitored(), row.monitored());
         case records::PROCESS_COLUMN_MONITORED_BY:
             return known(row.has_monitored_by(), row.monitored_by());
+        case records::PROCESS_COLUMN_TRACE_FLAGS:
+            return known(row.has_trace_flags(), row.trace_flags());
         default:
             return std::nullopt;
     }
@@ -167,6 +169,9 @@ void set_column(records::ProcessRow& row, records::ProcessColumnKind column, std
             break;
         case records::PROCESS_COLUMN_MONITORED_BY:
             row.set_monitored_by(value);
+            break;
+        case records::PROCESS_COLUMN_TRACE_FLAGS:
+            row.set_trace_flags(small);
             break;
         default:
             break;

@@ -82,6 +82,9 @@ void set_sizes(const records::Process& process, const records::ProcessEnd& end,
     if (process.has_flags()) {
         row.set_flags(process.flags());
     }
+    if (process.has_trace_flags()) {
+        row.set_trace_flags(static_cast<std::uint32_t>(process.trace_flags()));
+    }
     if (end.has_linked()) {
         row.set_linked(end.linked());
     }

@@ -61,7 +61,7 @@ KindDecision decision_of(format::RecordKind kind);
 namespace rules {
 // By schemas' files.
 extern const MessageRules kRegionRef, kRunDirectory, kProcess, kRelations, kPackedRegions,
-    kMessages, kProcessEnd, kBinaries, kBinaryIndexPage, kMfa, kCrashTextCounts;
+    kMessages, kProcessEnd, kBinaries, kBinaryIndexPage, kMfa, kTracer, kCrashTextCounts;
 extern const MessageRules kModule, kLoadedModules, kFunctions, kLines, kExports, kFunEntries;
 extern const MessageRules kEtsTables, kEtsRows, kPersistentTerms;
 extern const MessageRules kPorts, kSockets, kSchedulers, kTimers, kDistributionEntries, kCrash;

@@ -11,6 +11,7 @@ using ProcessFields = std::array<FieldDecision, N>;
 
 constexpr ProcessFields kRegionRefFields = std::to_array<FieldDecision>({{1, 8, kKeep}});
 constexpr ProcessFields kMfaFields = std::to_array<FieldDecision>({{1, 3, kKeep}});
+constexpr ProcessFields kTracerFields = std::to_array<FieldDecision>({{1, 3, kKeep}});
 constexpr ProcessFields kCountFields = std::to_array<FieldDecision>({{1, 4, kKeep}});
 constexpr ProcessFields kPackRefFields = std::to_array<FieldDecision>({{1, 5, kKeep}});
 
@@ -18,6 +19,7 @@ constexpr ProcessFields kPackRefFields = std::to_array<FieldDecision>({{1, 5, kK
 
 constexpr MessageRules kRegionRef{"RegionRef", kRegionRefFields};
 constexpr MessageRules kMfa{"Mfa", kMfaFields};
+constexpr MessageRules kTracer{"Tracer", kTracerFields};
 constexpr MessageRules kCrashTextCounts{"CrashTextCounts", kCountFields};
 
 namespace {
@@ -31,6 +33,11 @@ constexpr ProcessFields kDirectoryFields = std::to_array<FieldDecision>({
 
 constexpr ProcessFields kSystemTaskFields = std::to_array<FieldDecision>({{1, 5, kKeep}});
 constexpr MessageRules kSystemTask{"SystemTask", kSystemTaskFields};
+constexpr ProcessFields kTracingFields = std::to_array<FieldDecision>({
+    {1, 1, kMessage, &kTracer},
+    {2, 4, kKeep},
+});
+constexpr MessageRules kTracing{"Tracing", kTracingFields};
 constexpr ProcessFields kProcessFields = std::to_array<FieldDecision>({
     {1, 1, kKeep},
     {2, 2, kTerm},  // pid_word
@@ -57,6 +64,8 @@ constexpr ProcessFields kProcessFields = std::to_array<FieldDecision>({
     {89, 89, kKeep},
     {90, 90, kMessage, &kSystemTask},
     {91, 92, kKeep},
+    {93, 93, kMessage, &kTracing},
+    {94, 94, kKeep},
 });
 
 constexpr ProcessFields kLinkFields = std::to_array<FieldDecision>({

@@ -74,7 +74,7 @@ constexpr TableFields kSocketFields = std::to_array<FieldDecision>({
 });
 constexpr MessageRules kSocket{"Socket", kSocketFields};
 constexpr TableFields kSocketsFields = std::to_array<FieldDecision>({{1, 1, kMessage, &kSocket}});
-constexpr TableFields kSchedulerFields = std::to_array<FieldDecision>({{1, 10, kKeep}});
+constexpr TableFields kSchedulerFields = std::to_array<FieldDecision>({{1, 11, kKeep}});
 constexpr TableFields kRunQueueFields = std::to_array<FieldDecision>({{1, 9, kKeep}});
 constexpr TableFields kProgressFields = std::to_array<FieldDecision>({{1, 7, kKeep}});
 constexpr MessageRules kProgress{"ThreadProgress", kProgressFields};
@@ -85,13 +85,25 @@ constexpr TableFields kProgressReadingFields = std::to_array<FieldDecision>({
 constexpr MessageRules kProgressReading{"ProgressReading", kProgressReadingFields};
 constexpr TableFields kPermissionFields = std::to_array<FieldDecision>({{1, 8, kKeep}});
 constexpr MessageRules kPermission{"Permission", kPermissionFields};
+constexpr TableFields kTraceSessionFields = std::to_array<FieldDecision>({
+    {1, 2, kKeep},
+    {3, 3, kMessage, &kTracer},
+});
+constexpr MessageRules kTraceSession{"TraceSession", kTraceSessionFields};
 constexpr TableFields kEmulatorFields = std::to_array<FieldDecision>({
     {1, 1, kMessage, &kProgressReading},
     {2, 2, kMessage, &kPermission},
     {3, 3, kSentence},  // untold
     {4, 6, kKeep},
+    {7, 7, kMessage, &kTraceSession},
+    {8, 8, kKeep},
 });
-constexpr TableFields kResourceTypeFields = std::to_array<FieldDecision>({{1, 5, kKeep}});
+constexpr TableFields kResourceTypeFields = std::to_array<FieldDecision>({
+    {1, 6, kKeep},
+    {7, 7, kKeepText},  // name of code
+    {8, 8, kKeep},
+    {9, 9, kKeepText},  // function
+});
 constexpr MessageRules kResourceType{"ResourceType", kResourceTypeFields};
 constexpr TableFields kResourceTypesFields =
     std::to_array<FieldDecision>({{1, 1, kMessage, &kResourceType}});
@@ -178,7 +190,9 @@ constexpr MessageRules kCarrier{"Carrier", kCarrierFields};
 constexpr TableFields kCarrierListFields =
     std::to_array<FieldDecision>({{1, 1, kMessage, &kCarrier}});
 constexpr TableFields kBlockFields = std::to_array<FieldDecision>({
-    {1, 9, kKeep}, {10, 10, kHide},  // the first bytes
+    {1, 9, kKeep},
+    {10, 10, kHide},  // the first bytes
+    {11, 11, kKeep},
 });
 constexpr MessageRules kBlock{"Block", kBlockFields};
 constexpr TableFields kBlocksFields = std::to_array<FieldDecision>({
@@ -186,7 +200,7 @@ constexpr TableFields kBlocksFields = std::to_array<FieldDecision>({
     {3, 3, kMessage, &kBlock},
     {4, 4, kKeep},
 });
-constexpr TableFields kBlockSumsFields = std::to_array<FieldDecision>({{1, 9, kKeep}});
+constexpr TableFields kBlockSumsFields = std::to_array<FieldDecision>({{1, 11, kKeep}});
 constexpr MessageRules kBlockSums{"BlockSums", kBlockSumsFields};
 constexpr TableFields kFreeSizesFields = std::to_array<FieldDecision>({{1, 3, kKeep}});
 constexpr MessageRules kFreeBlockSizes{"FreeBlockSizes", kFreeSizesFields};

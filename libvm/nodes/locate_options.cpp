@@ -25,13 +25,19 @@ Result<beam::Layout> read_layout(const std::filesystem::path& path) {
 }  // namespace
 
 Result<beam::LocateOptions> locate_options(const std::optional<std::filesystem::path>& layout,
-                                           bool no_symbols) {
+                                           bool no_symbols,
+                                           const std::filesystem::path& debug_folder) {
     beam::LocateOptions how;
     how.no_symbols = no_symbols;
+    std::error_code error;
+    if (!debug_folder.empty() && !std::filesystem::is_directory(debug_folder, error)) {
+        return fail(ErrorCode::kNotFound,
+                    fmt::format("there is no folder {} with debug files", debug_folder.string()));
+    }
+    how.debug_folder = debug_folder;
     if (!layout) {
         return how;
     }
-    std::error_code error;
     if (!std::filesystem::is_directory(*layout, error)) {
         ASSIGN_OR_RETURN(auto read, read_layout(*layout));
         how.layout = std::move(read);

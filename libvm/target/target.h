@@ -6,8 +6,10 @@
 #include <libvm/target/image/mappings.h>
 #include <libvm/target/process/head_room.h>
 
+#include <filesystem>
 #include <string>
 #include <sys/types.h>
+#include <utility>
 #include <vector>
 
 namespace beamdump::target {
@@ -62,6 +64,14 @@ class Target {
     [[nodiscard]] virtual std::string root() const = 0;
     /// Whether its memory can still be read: false once the process has ended.
     [[nodiscard]] virtual bool alive() const = 0;
+
+    /// A folder of this machine with debug files of its files, as debug_file_paths() names them;
+    /// empty: none but the system's.
+    [[nodiscard]] const std::filesystem::path& debug_folder() const { return debug_folder_; }
+    void set_debug_folder(std::filesystem::path folder) { debug_folder_ = std::move(folder); }
+
+  private:
+    std::filesystem::path debug_folder_;
 };
 
 }  // namespace beamdump::target

@@ -10,10 +10,16 @@ enum { kMostPath = 4096, kStep = 1000 };
 
 static ErlNifResourceType* planted = NULL;
 
+static void planted_destructor(ErlNifEnv* env, void* resource) {
+    (void)env;
+    memset(resource, 0, sizeof(int));
+}
+
 static int load(ErlNifEnv* env, void** data, ERL_NIF_TERM info) {
     (void)data;
     (void)info;
-    planted = enif_open_resource_type(env, NULL, "planted", NULL, ERL_NIF_RT_CREATE, NULL);
+    planted =
+        enif_open_resource_type(env, NULL, "planted", planted_destructor, ERL_NIF_RT_CREATE, NULL);
     return planted == NULL ||
            enif_open_resource_type(env, NULL, "unused", NULL, ERL_NIF_RT_CREATE, NULL) == NULL;
 }
@@ -46,12 +52,16 @@ static ERL_NIF_TERM resource_nif(ErlNifEnv* env, int argc, const ERL_NIF_TERM ar
     return term;
 }
 
-/* leak(Count, Size): as many binaries of as many bytes, all 'L', that nobody gives back. */
-static ERL_NIF_TERM leak_nif(ErlNifEnv* env, int argc, const ERL_NIF_TERM argv[]) {
+/* The data of binaries that are kept: only this native code has their addresses. */
+enum { kMostKept = 4096 };
+static unsigned char* volatile kept[kMostKept];
+
+/* Makes as many binaries of as many bytes, all `first`. */
+static ERL_NIF_TERM make_binaries(ErlNifEnv* env, const ERL_NIF_TERM argv[], int first, int keep) {
     unsigned count = 0;
     unsigned long size = 0;
-    (void)argc;
-    if (!enif_get_uint(env, argv[0], &count) || !enif_get_ulong(env, argv[1], &size)) {
+    if (!enif_get_uint(env, argv[0], &count) || !enif_get_ulong(env, argv[1], &size) ||
+        (keep && count > kMostKept)) {
         return enif_make_badarg(env);
     }
     for (unsigned number = 0; number < count; ++number) {
@@ -59,13 +69,29 @@ static ERL_NIF_TERM leak_nif(ErlNifEnv* env, int argc, const ERL_NIF_TERM argv[]
         if (!enif_alloc_binary(size, &binary)) {
             return enif_make_badarg(env);
         }
-        memset(binary.data, 'L', size);
+        memset(binary.data, first, size);
+        if (keep) {
+            kept[number] = binary.data;
+        }
     }
     return enif_make_atom(env, "ok");
 }
 
+/* leak(Count, Size): nobody gives them back, nor has their addresses. */
+static ERL_NIF_TERM leak_nif(ErlNifEnv* env, int argc, const ERL_NIF_TERM argv[]) {
+    (void)argc;
+    return make_binaries(env, argv, 'L', 0);
+}
+
+/* keep(Count, Size): once. */
+static ERL_NIF_TERM keep_nif(ErlNifEnv* env, int argc, const ERL_NIF_TERM argv[]) {
+    (void)argc;
+    return make_binaries(env, argv, 'K', 1);
+}
+
 static ErlNifFunc functions[] = {
     {"leak", 2, leak_nif, 0},
+    {"keep", 2, keep_nif, 0},
     {"hold", 2, hold_nif, 0},
     {"resource", 0, resource_nif, 0},
 };

@@ -2,7 +2,7 @@
 %% library that BEAMDUMP_EMULATOR_NIF names, without ".so"), and what waits for that; a fixed table;
 %% NIF resources; binaries that a NIF leaks; links and monitors.
 -module(emulator).
--export([start/1, tell/1, hold/2, resource/0, leak/2]).
+-export([start/1, tell/1, hold/2, resource/0, leak/2, keep/2]).
 
 -define(TURN_MS, 5).
 
@@ -16,6 +16,7 @@ start(Scale) ->
 hold(_Begun, _File) -> erlang:nif_error(not_loaded).
 resource() -> erlang:nif_error(not_loaded).
 leak(_Count, _Size) -> erlang:nif_error(not_loaded).
+keep(_Count, _Size) -> erlang:nif_error(not_loaded).
 
 %% "hold FILE": until the file is there.
 tell([<<"hold">>, File]) ->
@@ -137,6 +138,23 @@ tell([<<"delete_fixed">>, Rows, Deleted]) ->
 tell([<<"fixed">>]) ->
     %% {Since, [{Pid, Count}]}
     text(ets:info(emulator_fixed, safe_fixed));
+tell([<<"trace">>, Count]) ->
+    %% Processes that are traced, and one more by another tracer; from OTP 27 on in a session each.
+    Tracer = named(planted_tracer, fun wait/0, []),
+    Other = named(other_tracer, fun wait/0, []),
+    Traced = [spawn(fun wait/0) || _ <- lists:seq(1, binary_to_integer(Count))],
+    Last = named(traced_by_other, fun wait/0, []),
+    Asked = self(),
+    %% Sessions end with their last reference.
+    named(session_keeper, fun() ->
+        Sessions = trace(Traced, Tracer),
+        1 = erlang:trace(Last, true, ['receive', {tracer, Other}]),
+        Asked ! traced,
+        wait(),
+        length(Sessions)
+    end, []),
+    receive traced -> ok end,
+    text(lists:sum([1 || Pid <- processes(), traced(Pid)]));
 tell([<<"resources">>, Count]) ->
     Asked = self(),
     named(resource_holder, fun() ->
@@ -150,6 +168,9 @@ tell([<<"resources">>, Count]) ->
     receive made -> <<"ok">> end;
 tell([<<"leak">>, Count, Size]) ->
     ok = leak(binary_to_integer(Count), binary_to_integer(Size)),
+    <<"ok">>;
+tell([<<"keep">>, Count, Size]) ->
+    ok = keep(binary_to_integer(Count), binary_to_integer(Size)),
     <<"ok">>;
 tell([<<"binaries">>, Count, Size]) ->
     Asked = self(),
@@ -188,6 +209,27 @@ tell([<<"related">>]) ->
           || Pid <- processes(),
              [{links, Links}, {monitors, Monitors}, {monitored_by, By}] <-
                  [erlang:process_info(Pid, [links, monitors, monitored_by])]]).
+
+trace(Processes, Tracer) ->
+    case erlang:system_info(otp_release) of
+        "25" ->
+            [1 = erlang:trace(Pid, true, [send, call, {tracer, Tracer}]) || Pid <- Processes],
+            [];
+        _ ->
+            Session = trace:session_create(planted_session, Tracer, []),
+            Idle = trace:session_create(idle_session, Tracer, []),
+            [1 = trace:process(Session, Pid, true, [send, call]) || Pid <- Processes],
+            [Session, Idle]
+    end.
+
+%% In any session.
+traced(Pid) ->
+    case erlang:system_info(otp_release) of
+        "25" ->
+            erlang:trace_info(Pid, flags) =/= {flags, []};
+        _ ->
+            trace:session_info(Pid) =/= []
+    end.
 
 text(Term) -> iolist_to_binary(io_lib:format("~0p", [Term])).
 

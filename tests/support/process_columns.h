@@ -68,6 +68,8 @@ inline std::uint64_t value_plus_one(const records::ProcessRow& row, int kind) {
             return row.has_monitored() ? row.monitored() + 1 : 0;
         case records::PROCESS_COLUMN_MONITORED_BY:
             return row.has_monitored_by() ? row.monitored_by() + 1 : 0;
+        case records::PROCESS_COLUMN_TRACE_FLAGS:
+            return row.has_trace_flags() ? row.trace_flags() + 1ULL : 0;
         default:
             return 0;  // unknown
     }

@@ -172,6 +172,36 @@ void print_exiting(Output& output, const query::EmulatorReport& report) {
     print_rest(output, report.exiting.size(), report.exiting_total);
 }
 
+std::string tracer_text(const query::TraceLine& line) {
+    std::string text = line.tracer ? pid_and_name(*line.tracer) : line.port.value_or("");
+    if (line.module) {
+        text = fmt::format("{}{}{}", one_line(*line.module), text.empty() ? "" : ", ", text);
+    }
+    return text;
+}
+
+void print_traces(Output& output, const query::EmulatorReport& report) {
+    if (report.traces.empty() && report.traced_total == 0) {
+        return;
+    }
+    print_title(output,
+                fmt::format("Traces, of {}", counted(report.traced_total, "process", "processes")));
+    Table table({{"SESSION", Align::kLeft, true},
+                 {"TRACER", Align::kLeft, true},
+                 {"PROCESSES", Align::kRight},
+                 {"FLAGS", Align::kLeft, true}});
+    for (const auto& line : report.traces) {
+        table.add({one_line(line.session.value_or("")), tracer_text(line),
+                   count_text(line.processes), line.flags});
+    }
+    table.print(output, "  ");
+    print_rest(output, report.traces.size(), report.trace_total);
+    if (report.traced_unread != 0) {
+        output.print("  of {} it could not be read who traces them\n",
+                     counted(report.traced_unread, "process", "processes"));
+    }
+}
+
 void write_lines(JsonWriter& json, std::string_view name,
                  const std::vector<query::ProcessLine>& lines) {
     write_objects(json, name, lines,
@@ -193,6 +223,7 @@ void emulator_text(Output& output, const query::EmulatorReport& report) {
     print_tasks(output, report);
     print_suspended(output, report);
     print_exiting(output, report);
+    print_traces(output, report);
     if (report.active_code_index && report.staging_code_index) {
         output.print("\nactive code index {}, staging {}\n", *report.active_code_index,
                      *report.staging_code_index);
@@ -263,6 +294,18 @@ void emulator_json(Output& output, const query::EmulatorReport& report) {
                   });
     json.member("exiting_processes", report.exiting_total);
     write_lines(json, "exiting", report.exiting);
+    json.member("traced_processes", report.traced_total);
+    json.member("traced_unread", report.traced_unread);
+    write_objects(json, "traces", report.traces, [&json](const query::TraceLine& line) {
+        json.member("session", line.session);
+        if (line.tracer) {
+            write_line(json, "tracer", *line.tracer);
+        }
+        json.member("port", line.port);
+        json.member("module", line.module);
+        json.member("processes", line.processes);
+        json.member("flags", line.flags);
+    });
     json.member("active_code_index", report.active_code_index);
     json.member("staging_code_index", report.staging_code_index);
     json.member("collects_literals", report.collects_literals);

@@ -219,6 +219,7 @@ void print_block_groups(Output& output, const query::AllocatorBlocks& allocator)
                  {"MEMORY", Align::kRight},
                  {"REFERENCES", Align::kRight},
                  {"FOUND", Align::kRight},
+                 {"LOST", Align::kRight},
                  {"FIRST BYTES", Align::kLeft, true}});
     for (const auto& group : allocator.groups) {
         const auto beginning =
@@ -230,12 +231,28 @@ void print_block_groups(Output& output, const query::AllocatorBlocks& allocator)
                    one_line(group.asked_by.value_or("?")), "from " + bytes_text(group.from_bytes),
                    count_text(group.blocks), bytes_text(group.bytes),
                    span_text(group.least_references, group.most_references),
-                   span_text(group.least_found, group.most_found), beginning});
+                   span_text(group.least_found, group.most_found),
+                   group.lost_blocks ? count_text(*group.lost_blocks) : "", beginning});
     }
     table.print(output, "  ");
     if (allocator.groups.size() < allocator.group_count) {
         output.print("  and {} (--limit 0)\n",
                      counted(allocator.group_count - allocator.groups.size(), "more group"));
+    }
+}
+
+/// What the search for addresses tells.
+void print_lost(Output& output, const query::AllocatorBlocks& allocator) {
+    if (!allocator.lost_blocks) {
+        return;
+    }
+    output.print(
+        "  {} of {} are lost: in {} of the node's memory no word is an address in one of them\n",
+        count_text(*allocator.lost_blocks), bytes_text(*allocator.lost_bytes),
+        bytes_text(allocator.searched_bytes));
+    if (allocator.unsearched_bytes != 0) {
+        output.print("  or held by what is in {} that could not be searched\n",
+                     bytes_text(allocator.unsearched_bytes));
     }
 }
 
@@ -256,6 +273,7 @@ void print_allocator_blocks(Output& output, const query::AllocatorBlocks& alloca
             count_text(allocator.unreadable_carriers));
     }
     if (!allocator.reached_blocks) {
+        print_lost(output, allocator);
         print_block_groups(output, allocator);
         return;
     }
@@ -266,9 +284,11 @@ void print_allocator_blocks(Output& output, const query::AllocatorBlocks& alloca
         count_text(*allocator.reached_blocks), bytes_text(*allocator.reached_bytes),
         count_text(allocator.blocks - *allocator.reached_blocks),
         bytes_text(allocator.bytes - *allocator.reached_bytes));
+    print_lost(output, allocator);
     if (allocator.differing_blocks) {
         output.print(
-            "  of the former, {} of {} have another reference count than references were found\n",
+            "  of those that terms refer to, {} of {} have another reference count than references "
+            "were found\n",
             count_text(*allocator.differing_blocks), bytes_text(*allocator.differing_bytes));
     }
     if (allocator.moving) {
@@ -340,6 +360,12 @@ void write_allocator_blocks(JsonWriter& json, const query::AllocatorBlocks& allo
     json.member("referred_to_bytes", allocator.reached_bytes);
     json.member("differing_blocks", allocator.differing_blocks);
     json.member("differing_bytes", allocator.differing_bytes);
+    json.member("lost_blocks", allocator.lost_blocks);
+    json.member("lost_bytes", allocator.lost_bytes);
+    if (allocator.lost_blocks) {
+        json.member("searched_bytes", allocator.searched_bytes);
+        json.member("unsearched_bytes", allocator.unsearched_bytes);
+    }
     json.member("groups_total", allocator.group_count);
     write_objects(json, "groups", allocator.groups, [&json](const auto& group) {
         json.member("kind", group.kind);
@@ -351,6 +377,8 @@ void write_allocator_blocks(JsonWriter& json, const query::AllocatorBlocks& allo
         json.member("most_references", group.most_references);
         json.member("least_found", group.least_found);
         json.member("most_found", group.most_found);
+        json.member("lost_blocks", group.lost_blocks);
+        json.member("lost_bytes", group.lost_bytes);
         if (group.referred_to) {
             json.member("referred_to", true);
         }

@@ -31,6 +31,7 @@ Result<void> pass_over(const Error& error, SchedulerReader::Read& read) {
 
 struct SchedulerReader::State {
     Address process = 0, port = 0, queue = 0;
+    Address sleep = 0;
     std::uint32_t sleep_flags = 0;
     std::optional<std::uint64_t> owner_id, port_number;
     bool operator==(const State&) const = default;
@@ -60,6 +61,7 @@ SchedulerReader::SchedulerReader(Vm& vm, PidWords pids, LayoutNames& names)
     scheduler_end_ = end_of({type_, number_, dirty_number_, sleep_, process_, port_, queue_});
     stride_ = names.bytes(runtime::ErtsAlignedSchedulerData::kName);
     sleep_flags_ = names.field(runtime::ErtsSchedulerSleep::flags);
+    aux_work_ = names.field(runtime::ErtsSchedulerSleep::aux_work);
     process_id_ = names.field(runtime::Process::common_id);
     port_id_ = names.field(runtime::Port::common_id);
     index_ = names.field(runtime::ErtsRunQueue::ix);
@@ -155,6 +157,10 @@ Result<void> SchedulerReader::scheduler(const Kind& kind, std::uint32_t number, 
     }
     read.processes.back() = now->process;
     scheduler.set_sleep_flags(now->sleep_flags);
+    // It changes more often than the rest, and belongs to none of that.
+    if (const auto work = vm_->bulk().value<std::uint32_t>(now->sleep + aux_work_.offset)) {
+        scheduler.set_aux_work_flags(*work);
+    }
     scheduler.set_sleeping((now->sleep_flags & (sleeping_ | waiting_)) != 0);
     scheduler.set_suspended((now->sleep_flags & suspended_) != 0);
     scheduler.set_busy(now->process != 0 || now->port != 0);
@@ -182,8 +188,9 @@ Result<SchedulerReader::State> SchedulerReader::state(const Kind& kind, std::uin
     state.process = view.get(process_);
     state.port = view.get(port_);
     state.queue = view.get(queue_);
+    state.sleep = view.get(sleep_);
     ASSIGN_OR_RETURN(state.sleep_flags,
-                     memory.value<std::uint32_t>(view.get(sleep_) + sleep_flags_.offset));
+                     memory.value<std::uint32_t>(state.sleep + sleep_flags_.offset));
     if (state.process != 0) {
         ASSIGN_OR_RETURN(const auto id, memory.word(state.process + process_id_.offset));
         state.owner_id = pids_.owner_id(id);

@@ -61,7 +61,7 @@ class SchedulerReader {
     PidWords pids_;
     TagScheme scheme_;
     Field type_, number_, dirty_number_, sleep_, process_, port_, queue_;
-    Field sleep_flags_, process_id_, port_id_;
+    Field sleep_flags_, aux_work_, process_id_, port_id_;
     Field index_, owner_, length_, by_priority_, ports_, reductions_, info_length_;
     std::uint32_t scheduler_end_ = 0, stride_ = 0, queue_bytes_ = 0, info_bytes_ = 0;
     std::uint64_t sleeping_ = 0, waiting_ = 0, suspended_ = 0, port_tag_ = 0;

@@ -2,10 +2,12 @@
 #include <libvm/beam/emulator/emulator.h>
 #include <libvm/beam/layout/runtime_names.h>
 #include <libvm/beam/vm/read_until_equal.h>
+#include <libvm/target/unwind/native_frames.h>
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <utility>
 
 namespace beamdump::beam {
@@ -49,6 +51,7 @@ EmulatorReader::EmulatorReader(Vm& vm, LayoutNames& names, PidWords pids, AtomWo
     type_next_ = names.field(runtime::ErtsResourceType::next);
     type_prev_ = names.field(runtime::ErtsResourceType::prev);
     type_owner_ = names.field(runtime::ErtsResourceType::owner);
+    type_destructor_ = names.field_if_any(runtime::ErtsResourceType::destructor);
     type_count_ = names.field(runtime::ErtsResourceType::refc);
     type_module_ = names.field(runtime::ErtsResourceType::module);
     type_name_ = names.field(runtime::ErtsResourceType::name);
@@ -290,6 +293,41 @@ Result<void> EmulatorReader::state(records::Emulator& into) {
     return {};
 }
 
+void EmulatorReader::put_destructor(Address code, records::ResourceType& into) const {
+    into.set_destructor_address(code);
+    const auto& mappings = vm_->target().mappings();
+    const auto* mapping = mappings.find(code);
+    if (mapping == nullptr || !mapping->path.starts_with('/')) {
+        return;
+    }
+    // Its lowest mapping: they ascend.
+    const auto lowest = std::ranges::find(mappings.all(), mapping->path, &target::Mapping::path);
+    into.set_destructor_file(std::filesystem::path(mapping->path).filename().native());
+    into.set_destructor_offset(code - lowest->range.begin);
+}
+
+void EmulatorReader::name_destructors(Types& types) const {
+    const auto own = std::filesystem::path(vm_->target().executable()).filename();
+    const auto is_of_library = [&own](const records::ResourceType& type) {
+        return type.has_destructor_file() && type.destructor_file() != own;
+    };
+    if (std::ranges::none_of(types.types, is_of_library)) {
+        return;
+    }
+    auto frames = target::NativeFrames::open(vm_->target());
+    if (!frames) {
+        return;
+    }
+    for (auto& type : types.types) {
+        if (!is_of_library(type)) {
+            continue;
+        }
+        if (auto place = frames->place_at(type.destructor_address()); !place.symbol.empty()) {
+            type.set_destructor_symbol(std::move(place.symbol));
+        }
+    }
+}
+
 Result<EmulatorReader::Types> EmulatorReader::read_types(Address list) {
     Types types;
     auto before = list;
@@ -315,6 +353,9 @@ Result<EmulatorReader::Types> EmulatorReader::read_types(Address list) {
         type.set_name_atom(*name);
         type.set_loaded(loaded);
         type.set_living(count - (loaded ? 1 : 0));
+        if (type_destructor_) {
+            put_destructor(view.get(*type_destructor_), type);
+        }
         types.addresses.push_back(at);
         before = std::exchange(at, view.get(type_next_));
     }
@@ -322,7 +363,7 @@ Result<EmulatorReader::Types> EmulatorReader::read_types(Address list) {
 }
 
 Result<void> EmulatorReader::resource_types(
-    std::size_t most, const std::function<Result<void>(records::ResourceTypes&)>& page,
+    std::size_t most, bool named, const std::function<Result<void>(records::ResourceTypes&)>& page,
     std::vector<std::string>& untold) {
     const auto list = vm_->tables().emulator.resource_types;
     if (!list) {
@@ -340,6 +381,9 @@ Result<void> EmulatorReader::resource_types(
         }
         untold.push_back("types of NIF resources: " + addresses.error().message);
         return {};
+    }
+    if (named) {
+        name_destructors(types);
     }
     records::ResourceTypes current;
     for (auto& type : types.types) {

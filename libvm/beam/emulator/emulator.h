@@ -35,8 +35,9 @@ class EmulatorReader {
     Result<void> state(records::Emulator& into);
 
     /// Types in the order of the VM's list, `page` for each `most` of them. The list is read until
-    /// two reads of its pointers are equal.
-    Result<void> resource_types(std::size_t most,
+    /// two reads of its pointers are equal. `named`: the functions of libraries that free resources
+    /// are named, by symbols of their files, which are opened for it.
+    Result<void> resource_types(std::size_t most, bool named,
                                 const std::function<Result<void>(records::ResourceTypes&)>& page,
                                 std::vector<std::string>& untold);
 
@@ -67,6 +68,8 @@ class EmulatorReader {
         std::vector<records::ResourceType> types;
     };
     Result<Types> read_types(Address list);
+    void put_destructor(Address code, records::ResourceType& into) const;
+    void name_destructors(Types& types) const;
 
     Vm* vm_;
     PidWords pids_;
@@ -82,6 +85,7 @@ class EmulatorReader {
     std::optional<Field> owner_, seized_, queue_;
     std::uint32_t permission_bytes_ = 0;
     Field type_next_, type_prev_, type_owner_, type_count_, type_module_, type_name_;
+    std::optional<Field> type_destructor_;
     std::uint32_t type_bytes_ = 0;
 };
 

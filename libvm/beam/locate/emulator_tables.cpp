@@ -131,6 +131,7 @@ EmulatorTables find_emulator_tables(Vm& vm, const Symbols& symbols, const ImageS
     tables.thread_progress = named("erts_thr_prgr__");
     tables.staging_code_index = named("the_staging_code_index");
     tables.literal_area = named("erts_copy_literal_area__");
+    tables.trace_sessions = named("erts_trace_session_0");
     tables.resource_types = named("resource_type_list");
     if (!tables.resource_types) {
         tables.resource_types = resource_type_list(vm, search);

@@ -62,6 +62,7 @@ Result<std::string> find_release(target::Target& target, const LocateOptions& op
 
 Result<std::unique_ptr<Vm>> locate_vm(std::unique_ptr<target::Target> target,
                                       const LocateOptions& options) {
+    target->set_debug_folder(options.debug_folder);
     const auto symbols = Symbols::of(*target, options.no_symbols);
     ASSIGN_OR_RETURN(const auto search, ImageSearch::read(*target));
     ASSIGN_OR_RETURN(const auto version, find_version(*target, symbols, search));

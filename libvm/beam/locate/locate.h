@@ -2,6 +2,7 @@
 
 #include <libvm/beam/vm/vm.h>
 
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,10 +12,11 @@ namespace beamdump::beam {
 
 /// How to locate a VM.
 struct LocateOptions {
-    std::optional<Layout> layout;  ///< use this one, whatever the release
-    std::vector<Layout> layouts;   ///< to choose from instead of the built-in ones
-    bool no_symbols = false;       ///< ignore the executable's symbols
-    memory::HeldSizes sizes;       ///< of the VM
+    std::optional<Layout> layout;        ///< use this one, whatever the release
+    std::vector<Layout> layouts;         ///< to choose from instead of the built-in ones
+    bool no_symbols = false;             ///< ignore the executable's symbols
+    std::filesystem::path debug_folder;  ///< see Target::debug_folder()
+    memory::HeldSizes sizes;             ///< of the VM
 };
 
 /// The layouts to choose from.

@@ -15,7 +15,8 @@ Symbols Symbols::of(const target::Target& target, bool ignore) {
     // is not.
     for (const auto& root : {fmt::format("/proc/{}/root", target.pid()), std::string()}) {
         if (!symbols.debug_) {
-            symbols.debug_ = target::open_debug_file(target.image(), target.executable(), root);
+            symbols.debug_ = target::open_debug_file(target.image(), target.executable(), root,
+                                                     target.debug_folder());
         }
     }
     return symbols;

@@ -74,6 +74,7 @@ struct EmulatorTables {
     std::optional<Address> code_staging;             ///< code_stage_permission: OTP 27 and 28
     std::optional<Address> persistent_term_updater;  ///< updater_process
     std::optional<Address> persistent_term_queue;    ///< update_queue
+    std::optional<Address> trace_sessions;  ///< erts_trace_session_0, the first: from OTP 27 on
 };
 
 /// Addresses of the tables.

@@ -10,38 +10,47 @@ namespace {
 constexpr std::string_view kDebugFolder = "/usr/lib/debug";
 constexpr std::size_t kFolderDigits = 2;  // of a build id, which name its folder
 
-std::vector<std::string> places(const ElfImage& image, const std::string& executable) {
-    std::vector<std::string> paths;
-    const auto& id = image.build_id();
-    if (auto path = debug_file_path(id); !path.empty()) {
-        paths.push_back(std::move(path));
-    }
+/// By the name that an executable has for its debug file.
+std::vector<std::string> named_paths(const ElfImage& image, const std::string& executable) {
     const auto& name = image.debug_link();
     const auto folder = std::filesystem::path(executable).parent_path().native();
-    if (!name.empty() && !name.contains('/') && folder.starts_with('/')) {
-        paths.push_back(fmt::format("{}/{}", folder, name));
-        paths.push_back(fmt::format("{}/.debug/{}", folder, name));
-        paths.push_back(fmt::format("{}{}/{}", kDebugFolder, folder, name));
+    if (name.empty() || name.contains('/') || !folder.starts_with('/')) {
+        return {};
     }
-    return paths;
+    return {fmt::format("{}/{}", folder, name), fmt::format("{}/.debug/{}", folder, name),
+            fmt::format("{}{}/{}", kDebugFolder, folder, name)};
 }
 
 }  // namespace
 
-std::string debug_file_path(std::string_view build_id) {
-    return build_id.size() > kFolderDigits
-               ? fmt::format("{}/.build-id/{}/{}.debug", kDebugFolder,
-                             build_id.substr(0, kFolderDigits), build_id.substr(kFolderDigits))
-               : std::string();
+std::vector<std::filesystem::path> debug_file_paths(std::string_view build_id,
+                                                    const std::filesystem::path& root,
+                                                    const std::filesystem::path& folder) {
+    if (build_id.size() <= kFolderDigits) {
+        return {};
+    }
+    const auto by_id = fmt::format(".build-id/{}/{}.debug", build_id.substr(0, kFolderDigits),
+                                   build_id.substr(kFolderDigits));
+    std::vector<std::filesystem::path> paths = {
+        fmt::format("{}{}/{}", root.native(), kDebugFolder, by_id)};
+    if (!folder.empty()) {
+        paths.push_back(folder / by_id);
+        paths.push_back(folder / build_id / "debuginfo");
+    }
+    return paths;
 }
 
 std::optional<ElfImage> open_debug_file(const ElfImage& image, const std::string& executable,
-                                        const std::filesystem::path& root) {
+                                        const std::filesystem::path& root,
+                                        const std::filesystem::path& folder) {
     if (image.build_id().empty()) {
         return std::nullopt;
     }
-    for (const auto& path : places(image, executable)) {
-        const std::filesystem::path file = root.native() + path;
+    auto paths = debug_file_paths(image.build_id(), root, folder);
+    for (const auto& path : named_paths(image, executable)) {
+        paths.emplace_back(root.native() + path);
+    }
+    for (const auto& file : paths) {
         // What is at such a path may be anything: only a file is opened.
         std::error_code error;
         if (!std::filesystem::is_regular_file(file, error)) {

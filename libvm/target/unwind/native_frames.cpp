@@ -134,7 +134,10 @@ std::string build_id_text(Dwfl_Module* module) {
     return text;
 }
 
-/// A module's debug file by its build id. `userdata`: the node's root.
+/// Where debug files of a node are: its root, and the user's folder or nothing.
+using DebugFolders = std::pair<std::filesystem::path, std::filesystem::path>;
+
+/// A module's debug file by its build id. `userdata`: a DebugFolders.
 int find_debug_file(Dwfl_Module* module, void** userdata, const char* /*name*/, Dwarf_Addr /*base*/,
                     const char* /*file*/, const char* /*link*/, GElf_Word /*checksum*/,
                     char** /*found*/) {
@@ -142,13 +145,15 @@ int find_debug_file(Dwfl_Module* module, void** userdata, const char* /*name*/, 
     if (text.empty() || *userdata == nullptr) {
         return -1;
     }
-    const std::filesystem::path file =
-        *static_cast<const std::string*>(*userdata) + debug_file_path(text);
-    std::error_code error;
-    // What is at such a path may be anything: only a file is opened. libdw closes it.
-    return std::filesystem::is_regular_file(file, error)
-               ? ::open(file.c_str(), O_RDONLY | O_CLOEXEC)
-               : -1;
+    const auto& folders = *static_cast<const DebugFolders*>(*userdata);
+    for (const auto& file : debug_file_paths(text, folders.first, folders.second)) {
+        std::error_code error;
+        // What is at such a path may be anything: only a file is opened. libdw closes it.
+        if (std::filesystem::is_regular_file(file, error)) {
+            return ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
+        }
+    }
+    return -1;
 }
 
 constexpr Dwfl_Callbacks kFileCallbacks = {
@@ -214,7 +219,7 @@ ThreadStack stack_of(const ThreadRegisters& thread, std::span<const std::byte> b
 
 struct NativeFrames::Session {
     Target* target = nullptr;
-    std::string root;
+    DebugFolders folders;
     std::unique_ptr<Dwfl, DwflEnd> dwfl;
     Unwinding unwinding;
 
@@ -248,7 +253,7 @@ struct NativeFrames::Session {
                 dwfl_module_info(module, &userdata, nullptr, nullptr, nullptr, nullptr, nullptr,
                                  nullptr) != nullptr &&
                 userdata != nullptr) {
-                *userdata = &root;
+                *userdata = &folders;
             }
         }
         if (dwfl_report_end(dwfl.get(), nullptr, nullptr) != 0 ||
@@ -279,7 +284,7 @@ Result<NativeFrames> NativeFrames::open(Target& target) {
     }
     std::unique_ptr<Session, SessionDeleter> session(new Session);
     session->target = &target;
-    session->root = target.root();
+    session->folders = {target.root(), target.debug_folder()};
     RETURN_IF_ERROR(session->report());
     return NativeFrames(std::move(session));
 }

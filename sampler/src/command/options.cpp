@@ -77,6 +77,10 @@ void declare_node(CLI::App& app, RawOptions& raw, bool with_json = true) {
     app.add_flag(
         "--no-symbols", raw.node.no_symbols,
         "Find the runtime's tables by searching its data,\nas for an executable without symbols");
+    app.add_option("--debug-dir", raw.node.debug_folder,
+                   "Look for debug files there too, by build id: .build-id/ab/cd.debug,\nor as "
+                   "debuginfod's cache has them (~/.cache/debuginfod_client)")
+        ->type_name("DIR");
 }
 
 void declare_frames(CLI::App& command, RawOptions& raw) {

@@ -49,6 +49,7 @@ struct NodeOptions {
     std::string node;  ///< a pid or a name; empty: the only node there is
     std::optional<std::filesystem::path> layout;
     bool no_symbols = false;
+    std::filesystem::path debug_folder;
     bool json = false;
 };
 

@@ -83,7 +83,8 @@ int give_up(program::Streams& streams, const Error& error) {
 
 Result<std::unique_ptr<ObservedNode>> open_node(const NodeOptions& options,
                                                 const std::atomic<bool>& cancelled) {
-    ASSIGN_OR_RETURN(const auto how, nodes::locate_options(options.layout, options.no_symbols));
+    ASSIGN_OR_RETURN(const auto how, nodes::locate_options(options.layout, options.no_symbols,
+                                                           options.debug_folder));
     auto pid = nodes::pid_of(options.node);
     if (!pid) {
         ASSIGN_OR_RETURN(pid, nodes::find_node(options.node, how));

@@ -25,13 +25,14 @@ tell(Call) when Call =:= <<"wanting">>; Call =:= <<"burning">>; Call =:= <<"read
         register(Native, self()),
         exit({returned, ?MODULE:Native()})
     end));
-%% One process reads 200,000 objects of a table at a time, the other one writes to it.
+%% One process reads 200,000 objects of a table at a time, the other one writes to it. A busy machine would
+%% leave them on one scheduler.
 tell(<<"table">>) ->
     Owner = spawn(fun() ->
         Table = ets:new(threaded_table, [duplicate_bag, public, named_table]),
         [ets:insert(Table, [{key, Number} || _ <- lists:seq(1, 1000)]) || Number <- lists:seq(1, 200)],
-        register(threaded_reader, spawn(fun() -> read(Table) end)),
-        register(threaded_writer, spawn(fun() -> write(Table) end)),
+        register(threaded_reader, spawn_opt(fun() -> read(Table) end, [{scheduler, 2}])),
+        register(threaded_writer, spawn_opt(fun() -> write(Table) end, [{scheduler, 3}])),
         register(threaded_owner, self()),
         receive never -> ok end
     end),

@@ -22,6 +22,8 @@ HELD, HELD_BYTES = 500, 20_000
 LEAKED, LEAKED_BYTES = int(os.environ.get("BEAMDUMP_LEAKED", HELD)), 20_000
 MONITORS = 50_000
 PORTS = 12
+TRACED = 300
+KEPT, KEPT_BYTES = 200, 40_000
 # What is known of permissions; the executable of 29 has no names of what it would be read by.
 HAS_PERMISSIONS = RELEASE in ("25", "27")
 
@@ -187,6 +189,24 @@ class Emulator(unittest.TestCase):
                          ("suspended_by", "suspender"))
         self.assertRegex(self.findings()["suspended_process"], "100 messages .* sleeper .* is suspended by suspender")
 
+    def test_who_traces(self):
+        """By tracer, from OTP 27 on by session; a session that traces nothing where their list is known."""
+        self.assertEqual(self.node.ask(f"emulator trace {TRACED}"), str(TRACED + 1))
+        sessions = RELEASE != "25"
+        expected = {("planted_session" if sessions else None, "planted_tracer"): (TRACED, "send | call"),
+                    ("legacy" if sessions else None, "other_tracer"): (1, "receive")}
+        if RELEASE == "27":
+            expected["idle_session", "planted_tracer"] = (0, "")
+        for mode in ("live", "freeze", "snapshot"):
+            with self.subTest(mode):
+                report = self.report("--mode", mode)
+                self.assertEqual((report["traced_processes"], report["traced_unread"]), (TRACED + 1, 0))
+                self.assertEqual({(trace.get("session"), trace["tracer"]["registered_name"]):
+                                  (trace["processes"], trace["flags"]) for trace in report["traces"]},
+                                 expected)
+        state = tools.analyze_json("process", self.dump, "traced_by_other")["state"]
+        self.assertEqual(state["trace_flag_names"], "receive")
+
     def test_who_has_a_global_lock(self):
         self.assertEqual(self.node.ask("emulator lock"), "ok")
         self.report()
@@ -264,6 +284,11 @@ class Emulator(unittest.TestCase):
         self.assertEqual(types["emulator", "planted"]["living"], RESOURCES)
         self.assertEqual(types["emulator", "unused"]["living"], 0)
         self.assertTrue(types["emulator", "planted"]["loaded"])
+        # Its library has symbols; those of the emulator have none of static functions.
+        self.assertRegex(types["emulator", "planted"]["destructor"],
+                         r"^planted_destructor \(emulator.*\.so\+0x[0-9a-f]+\)$")
+        self.assertEqual(types["emulator", "unused"]["destructor"], "none")
+        self.assertRegex(types["prim_file", "efile"]["destructor"], r"^beam\.smp\+0x[0-9a-f]+$")
         # All are referred to by one process.
         planted = tools.analyze_json("binaries", self.dump, "--filter", "resource=emulator:planted",
                                      "--limit", "1")
@@ -355,6 +380,26 @@ class Emulator(unittest.TestCase):
                                    group.get("most_found")) for group in leaked},
                                  {(1, 1, None if mode == "live" else 0)})
                 self.assertEqual("differing_blocks" in binaries, mode != "live")
+
+    def test_held_and_lost_binaries(self):
+        """Native code has the addresses of some, nobody those of others; terms refer to the rest."""
+        for asked in (f"binaries {HELD} {HELD_BYTES}", f"keep {KEPT} {KEPT_BYTES}",
+                      f"leak {HELD} {LEAKED_BYTES}"):
+            self.assertEqual(self.node.ask(f"emulator {asked}"), "ok")
+        binaries, begin = self.blocks("--mode", "snapshot", "--search-pointers")
+        self.assertGreater(binaries["searched_bytes"], KEPT * KEPT_BYTES + 2 * HELD * HELD_BYTES)
+        self.assertEqual((begin["driver_binary", "emulator", "KKKK"],
+                          begin["driver_binary", "emulator", "LLLL"]), (KEPT, HELD))
+        lost = {group["first_bytes"][:4]: group["lost_blocks"] for group in binaries["groups"]
+                if group.get("asked_by") == "emulator" and group["kind"] == "driver_binary"}
+        self.assertEqual(lost["KKKK"], 0)
+        # Some addresses are left over, on stacks and elsewhere.
+        self.assertLessEqual(lost["LLLL"], HELD)
+        self.assertGreater(lost["LLLL"], HELD * 9 / 10)
+        self.assertGreaterEqual(binaries["lost_blocks"], lost["LLLL"])
+        refused = tools.run_measured([tools.CAPTURE, "--mode", "live", "--blocks", "binary", "--search-pointers",
+                                      "-o", self.scratch / "refused", self.node.pid])
+        self.assertRegex(tools.expect(refused, 2).diagnostics, "it needs --blocks, and --mode snapshot or a core")
 
     def test_relations_are_counted_as_the_node_does(self):
         self.assertEqual(self.node.ask("emulator relations"), "ok")

@@ -20,14 +20,21 @@ DONE, INCOMPLETE = 0, 3
 TRIES = 100
 
 
-class Threads(unittest.TestCase):
+class OfANode(unittest.TestCase):
+    """A node, and what is asked about its threads."""
+
     def setUp(self):
-        scratch = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        self.scratch = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        library = build_nif(self.scratch, "threaded")
+        self.prepare(library.with_suffix(".so"))
         # A scheduler that is lost leaves others to answer.
         self.enterContext(mock.patch.dict(os.environ, {
-            "BEAMDUMP_THREADED_NIF": str(build_nif(scratch, "threaded")), "ERL_FLAGS": "+S 4:4 +SDcpu 3:3"}))
+            "BEAMDUMP_THREADED_NIF": str(library), "ERL_FLAGS": "+S 4:4 +SDcpu 3:3"}))
         self.node = start_workload("threaded")
         self.addCleanup(self.node.stop)
+
+    def prepare(self, library):
+        """Before the node loads the library."""
 
     def threads(self, *options):
         ended = tools.expect(tools.run_measured([SAMPLE, "threads", "--json", "--duration", "300ms", *options,
@@ -57,6 +64,40 @@ class Threads(unittest.TestCase):
                   any(one["thread"] == thread["thread"] for one in stack["threads"])]
         return max(stacks, key=lambda stack: stack["seen"])
 
+
+class Stripped(OfANode):
+    """Of a library whose symbols are in a debug file."""
+
+    def prepare(self, library):
+        notes = subprocess.run(["readelf", "-n", library], check=True, capture_output=True, text=True).stdout
+        self.build_id = re.search("Build ID: ([0-9a-f]+)", notes)[1]
+        self.symbols = self.scratch / "symbols"
+        subprocess.run(["objcopy", "--only-keep-debug", library, self.symbols], check=True)
+        subprocess.run(["strip", "--strip-all", library], check=True)
+
+    def test_static_functions_have_the_names_of_debug_files(self):
+        self.node.ask("threaded burning")
+        burner = self.of_process("burning", lambda one: one["samples"] > 0)
+        folder = self.scratch / "debug"
+        for options, file in (((), None),
+                              (("--debug-dir", folder), f".build-id/{self.build_id[:2]}/{self.build_id[2:]}.debug"),
+                              (("--debug-dir", folder), f"{self.build_id}/debuginfo")):
+            with self.subTest(file):
+                if file:
+                    (folder / file).parent.mkdir(parents=True)
+                    (folder / file).symlink_to(self.symbols)
+                answer, thread = self.until(burner, *options)
+                frames = self.stack_of(answer, thread, on_processor=True)["native_frames"]
+                self.assertEqual("burn" in frames, file is not None, frames)
+                self.assertEqual(any(frame.startswith("threaded_nif.so+0x") for frame in frames), file is None,
+                                 frames)
+                if file:
+                    (folder / file).unlink()
+        ended = tools.run_measured([SAMPLE, "threads", "--debug-dir", self.scratch / "none", self.node.pid])
+        self.assertRegex(tools.expect(ended, 1).diagnostics, "there is no folder .*none with debug files")
+
+
+class Threads(OfANode):
     def test_kinds_times_and_mutexes(self):
         """On one node, since each needs some time to start."""
         self.check_kinds()

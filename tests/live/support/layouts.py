@@ -40,7 +40,7 @@ PersistentTerms PersistentTermArea CodeAttributes BifExport SchedulerCollections
 ErtsTimerWheel ErtsTWheelTimer ErtsTmrHead ErtsHLTimer ErtsTWTimer ErtsBifTimer ErtsHLTimerService
 TimerOwner DistEntry ErtsProcList
 SystemTaskProcess ErtsProcSysTaskQs ErtsProcSysTask SchedulerProgress ErtsResourceType CodePermission
-CodePermissionItem PersistentTermUpdateItem
+CodePermissionItem PersistentTermUpdateItem TracedProcess ErtsTracerRef ErtsTraceSession
 """.split())
 UNDECIDED_CONSTANTS = ("allocator_", "fix_", "ets_", "port_state_", "port_task_", "scheduler_",
                        "dist_")

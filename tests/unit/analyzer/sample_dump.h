@@ -205,6 +205,10 @@ class SampleDump {
         }
         process.mutable_system_task()->Assign(sample.system_tasks.begin(),
                                               sample.system_tasks.end());
+        if (sample.trace_flags) {
+            process.set_trace_flags(*sample.trace_flags);
+        }
+        process.mutable_tracing()->Assign(sample.tracing.begin(), sample.tracing.end());
         if (sample.hibernated) {
             process.set_hibernated(true);
         }
@@ -320,6 +324,9 @@ class SampleDump {
         }
         if (sample.state_bits) {
             row.set_state_bits(*sample.state_bits);
+        }
+        if (sample.trace_flags) {
+            row.set_trace_flags(*sample.trace_flags);
         }
         if (sample.monitored) {
             row.set_monitored(*sample.monitored);

@@ -10,7 +10,8 @@ namespace beamdump::test {
 
 /// The emulator's state: process 1 holds the staging permission, for which 2 and a job of the VM
 /// wait; somebody the code write permission; scheduler 1 was behind at 7 in both readings, two
-/// seconds apart. And two types of resources of module atom 3.
+/// seconds apart. Session of name atom 4 traces nothing. And two types of resources of module atom
+/// 3: of one the destructor is known.
 inline void add_emulator(DumpBuilder& builder) {
     constexpr std::uint32_t kModuleAtom = 3;
     constexpr std::int64_t kSecond = 1'000'000'000;
@@ -31,6 +32,11 @@ inline void add_emulator(DumpBuilder& builder) {
     emulator.set_active_code_index(1);
     emulator.set_staging_code_index(2);
     emulator.set_literal_area_address(0x1000);
+    auto& session = *emulator.add_trace_session();
+    session.set_struct_address(0x2000);
+    session.set_name_atom(4);
+    session.mutable_tracer()->set_owner_id(format::owner_id_of(9, 0));
+    emulator.set_trace_sessions_listed(true);
     const auto reading = [](std::int64_t at, std::uint64_t second) {
         records::ProgressReading progress;
         progress.set_monotonic_ns(at);
@@ -61,6 +67,10 @@ inline void add_emulator(DumpBuilder& builder) {
         type.set_living(living);
         type.set_loaded(loaded);
     }
+    types.mutable_type(0)->set_destructor_address(0x7f0000001234);
+    types.mutable_type(0)->set_destructor_file("demo.so");
+    types.mutable_type(0)->set_destructor_offset(0x1234);
+    types.mutable_type(0)->set_destructor_symbol("free_loop");
     builder.trailer().add_resource_types_offset(
         builder.append(format::RecordKind::kResourceTypes, types));
 }

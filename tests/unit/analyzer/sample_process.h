@@ -81,6 +81,8 @@ struct SampleProcess {
     std::optional<records::ProcessStatus> status = {};  ///< else as void_reason says
     std::optional<std::uint32_t> state_bits = {};
     std::vector<records::SystemTask> system_tasks = {};
+    std::optional<std::uint32_t> trace_flags = {};
+    std::vector<records::Tracing> tracing = {};
     std::optional<std::uint64_t> monitored = {};     ///< as the index has it
     std::optional<std::uint64_t> monitored_by = {};  ///< as the index has it
 };

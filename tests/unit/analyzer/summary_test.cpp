@@ -38,6 +38,7 @@ Findings: not complete
     process_starts: the dump does not tell how many processes were started meanwhile, and what work the node did
     many_relations: the dump does not count links and monitors
     many_resources: the dump has no types of NIF resources: it was captured by an older version, or they could not be read (the warnings of summary tell)
+    traced: the dump does not tell which processes are traced
     ets_table: the dump has no ETS tables: they were not captured, or the part of the file with them is missing
     fixed_table: the dump has no ETS tables: they were not captured, or the part of the file with them is missing
     binary_memory: the dump does not tell the size of all binaries

@@ -89,6 +89,7 @@ TEST_F(SectionRecordsTest, ATimerHasItsReceiverAndWhatIsLeft) {
 TEST_F(SectionRecordsTest, SchedulersHaveTheirQueues) {
     auto& made = dump(
         "=scheduler:1\nScheduler Sleep Info Flags: SLEEPING | TSE_SLEEPING\n"
+        "Scheduler Sleep Info Aux Work: DD | MISC\n"
         "Run Queue Max Length: 0\nRun Queue High Length: 1\nRun Queue Normal Length: 2\n"
         "Run Queue Low Length: 3\nRun Queue Port Length: 4\nCurrent Port: #Port<0.3>\n"
         "Current Process: <0.9.1>\n"
@@ -100,6 +101,8 @@ TEST_F(SectionRecordsTest, SchedulersHaveTheirQueues) {
     ASSERT_EQ(page.run_queue_size(), 2);
     EXPECT_EQ(page.scheduler(0).number(), 1U);
     EXPECT_TRUE(page.scheduler(0).sleeping() && page.scheduler(0).busy());
+    EXPECT_EQ(page.scheduler(0).aux_work_flags(), 1U << 1U | 1U << 11U);
+    EXPECT_FALSE(page.scheduler(1).has_aux_work_flags());
     EXPECT_EQ(page.scheduler(0).current_owner_id(), format::owner_id_of(9, 1));
     EXPECT_EQ(page.scheduler(0).current_port_number(), 3U);
     EXPECT_EQ(page.run_queue(0).number(), 1U);

@@ -40,6 +40,23 @@ TEST(ProcessFlags, AreReadFromTheTextOfACrashDump) {
     EXPECT_EQ(state_bits_of_text(""), 0U);
 }
 
+TEST(ProcessFlags, OfTracesAreThoseThatErlangTraceTakes) {
+    constexpr std::uint64_t kSendAndCall = 1U << 4U | 1U << 10U;
+    EXPECT_EQ(flag_names(FlagWord::kTrace, kSendAndCall, 29), "send | call");
+    EXPECT_EQ(flag_names(FlagWord::kTrace, kSensitiveTraceFlag, 25), "sensitive");
+    EXPECT_EQ(flag_names(FlagWord::kTrace, 1U << 18U, 25), "exception_trace");
+    EXPECT_EQ(flag_names(FlagWord::kTrace, 1U << 18U, 27), "BIT_18");
+}
+
+TEST(ProcessFlags, OfAuxWorkAreReadFromTheTextOfACrashDump) {
+    constexpr std::uint32_t kBits = 1U | 1U << 2U | 1U << 16U;
+    constexpr std::string_view kText = "DELAYED_AW_WAKEUP | DD_THR_PRGR | DEBUG_WAIT_COMPLETED";
+    EXPECT_EQ(aux_work_of_text(kText), kBits);
+    EXPECT_EQ(flag_names(FlagWord::kAuxWork, kBits, 0), kText);
+    EXPECT_EQ(aux_work_of_text(""), 0U);
+    EXPECT_FALSE(aux_work_of_text("DD | CODE_IX_ACTIVATION"));
+}
+
 TEST(ProcessFlags, ReleasesAreNumbers) {
     EXPECT_EQ(release_number("25"), 25U);
     EXPECT_EQ(release_number("R16B03"), 16U);

@@ -361,7 +361,7 @@ Result<CaptureReport> capture_live_node(const Request& request) {
 }  // namespace
 
 Result<beam::LocateOptions> locate_options(const CaptureOptions& options) {
-    auto how = nodes::locate_options(options.layout, options.no_symbols);
+    auto how = nodes::locate_options(options.layout, options.no_symbols, options.debug_folder);
     if (how) {
         how->sizes = options.sizes;
     }

@@ -183,6 +183,10 @@ void declare(CLI::App& app, RawOptions& raw) {
         ->allow_extra_args(false)
         ->check(CLI::IsMember(block_allocators()), "")
         ->type_name("NAMES");
+    app.add_flag("--search-pointers", raw.options.capture.search_pointers,
+                 "Also search the node's memory for addresses in the blocks of\n--blocks (--mode "
+                 "snapshot, or a core): memory --blocks then\ntells blocks that nothing has the "
+                 "address of. Reads all memory");
     app.add_option("--reason", raw.options.capture.reason,
                    "Why the dump is taken, one line: the summary shows it")
         ->type_name("TEXT");
@@ -238,6 +242,10 @@ void declare(CLI::App& app, RawOptions& raw) {
     app.add_flag(
         "--no-symbols", raw.options.capture.no_symbols,
         "Find the runtime's tables by searching its data,\nas for an executable without symbols");
+    app.add_option("--debug-dir", raw.options.capture.debug_folder,
+                   "Look for debug files there too, by build id: .build-id/ab/cd.debug,\nor as "
+                   "debuginfod's cache has them (~/.cache/debuginfod_client)")
+        ->type_name("DIR");
     app.add_flag(
         "--check", raw.options.check,
         "Report what a capture would find and cost, without\nstopping the node or writing a dump");
@@ -434,6 +442,15 @@ Result<void> set_blocks(const RawOptions& raw, Options& options) {
     for (const auto& name : raw.blocks) {
         capture.blocks.push_back(name == kNifBlocks ? kDriverBlocks
                                                     : name + std::string(kAllocatorEnd));
+    }
+    // Addresses move while a node runs, and it may have more memory than a stop has time for.
+    const bool still = capture.mode == records::CAPTURE_MODE_SNAPSHOT ||
+                       capture.mode == records::CAPTURE_MODE_CORE;
+    if (capture.search_pointers && (raw.blocks.empty() || !still)) {
+        return fail(
+            ErrorCode::kUsage,
+            "--search-pointers searches for addresses in the blocks that --blocks lists, in "
+            "memory that stands still: it needs --blocks, and --mode snapshot or a core");
     }
     if (std::ranges::find(raw.blocks, kBinaryBlocks) == raw.blocks.end()) {
         return {};

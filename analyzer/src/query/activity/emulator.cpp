@@ -18,6 +18,7 @@
 #include <functional>
 #include <map>
 #include <set>
+#include <span>
 #include <unordered_map>
 #include <utility>
 
@@ -126,7 +127,27 @@ class Reading {
         RETURN_IF_ERROR(find_processes());
         permissions();
         RETURN_IF_ERROR(progress());
-        RETURN_IF_ERROR(suspended());
+        return suspended();
+    }
+
+    /// Reads all processes that are traced.
+    Result<void> traces() {
+        std::map<TraceKey, Traced> found;
+        RETURN_IF_ERROR(read_traced(found));
+        for (const auto& session : emulator_.trace_session()) {
+            auto& traced = found[key_of(session.struct_address(), session.tracer())];
+            if (session.has_name_atom()) {
+                traced.session_name = session.name_atom();
+            }
+        }
+        for (const auto& [key, traced] : found) {
+            RETURN_IF_ERROR(add_trace(key, traced));
+        }
+        std::ranges::stable_sort(into_.traces, std::ranges::greater(), &TraceLine::processes);
+        into_.trace_total = into_.traces.size();
+        if (limit_ != 0 && into_.traces.size() > limit_) {
+            into_.traces.resize(limit_);
+        }
         return {};
     }
 
@@ -157,7 +178,8 @@ class Reading {
         }
         std::vector<std::uint64_t> wanted;
         constexpr std::array kColumns = {records::PROCESS_COLUMN_OWNER_ID,
-                                         records::PROCESS_COLUMN_STATE_BITS};
+                                         records::PROCESS_COLUMN_STATE_BITS,
+                                         records::PROCESS_COLUMN_TRACE_FLAGS};
         RETURN_IF_ERROR(
             dump_.processes().visit(kColumns, [&](std::uint64_t row, ProcessIndex::Values values) {
                 const auto owner = values[0].value_or(0);
@@ -179,6 +201,9 @@ class Reading {
                     ++into_.suspended_total;
                     suspended_.push_back(owner);
                     listed = listed || suspended_.size() <= kMostSuspendedRead;
+                }
+                if ((values[2].value_or(0) & ~kSensitiveTraceFlag) != 0) {
+                    traced_.push_back(row);
                 }
                 if (listed || named.contains(owner)) {
                     wanted.push_back(row);
@@ -231,6 +256,88 @@ class Reading {
                 }
             }
         }
+    }
+
+    /// What tells traces apart.
+    struct TraceKey {
+        std::uint64_t session = 0;
+        std::optional<std::uint64_t> owner_id, port_number;
+        std::optional<std::uint32_t> module;
+        auto operator<=>(const TraceKey&) const = default;
+    };
+    struct Traced {
+        std::optional<std::uint32_t> session_name;
+        std::uint64_t processes = 0;
+        std::uint64_t flags = 0;
+    };
+
+    static TraceKey key_of(std::uint64_t session, const records::Tracer& tracer) {
+        TraceKey key{.session = session, .owner_id = {}, .port_number = {}, .module = {}};
+        if (tracer.has_owner_id()) {
+            key.owner_id = tracer.owner_id();
+        }
+        if (tracer.has_port_number()) {
+            key.port_number = tracer.port_number();
+        }
+        if (tracer.has_module_atom()) {
+            key.module = tracer.module_atom();
+        }
+        return key;
+    }
+
+    /// Reads all processes that are traced, some at a time.
+    Result<void> read_traced(std::map<TraceKey, Traced>& found) {
+        constexpr std::size_t kAtATime = 1024;
+        into_.traced_total = traced_.size();
+        for (std::span<const std::uint64_t> left(traced_); !left.empty();
+             left = left.subspan(std::min(kAtATime, left.size()))) {
+            ASSIGN_OR_RETURN(const auto rows,
+                             dump_.processes().rows(left.first(std::min(kAtATime, left.size()))));
+            for (const auto& row : rows) {
+                ASSIGN_OR_RETURN(const auto run, ProcessRun::load(dump_.reader(), row));
+                if (run.process.tracing().empty()) {
+                    ++into_.traced_unread;
+                }
+                for (const auto& tracing : run.process.tracing()) {
+                    auto& traced = found[key_of(tracing.session_address(), tracing.tracer())];
+                    ++traced.processes;
+                    traced.flags |= tracing.flags();
+                    if (tracing.has_session_name_atom()) {
+                        traced.session_name = tracing.session_name_atom();
+                    }
+                }
+            }
+        }
+        return {};
+    }
+
+    Result<void> add_trace(const TraceKey& key, const Traced& traced) {
+        auto& line = into_.traces.emplace_back();
+        if (traced.session_name) {
+            line.session = atom_text(dump_, *traced.session_name);
+        }
+        if (key.owner_id) {
+            line.tracer = line_of(*key.owner_id);
+            ASSIGN_OR_RETURN(const auto at, dump_.processes().find(records::PROCESS_COLUMN_OWNER_ID,
+                                                                   *key.owner_id));
+            if (at) {
+                ASSIGN_OR_RETURN(const auto rows, dump_.processes().rows(std::array{*at}));
+                line.tracer = process_line(dump_, rows.front());
+                ProcessNames(dump_).add_to(*line.tracer, rows.front());
+            }
+        }
+        if (key.port_number) {
+            line.port = port_text(*key.port_number);
+        }
+        if (key.module) {
+            auto module = atom_text(dump_, *key.module);
+            if (module != "erl_tracer") {
+                line.module = std::move(module);
+            }
+        }
+        line.processes = traced.processes;
+        line.flags = flag_text(dump_, FlagWord::kTrace, traced.flags & ~kSensitiveTraceFlag);
+        return {};
     }
 
     /// What the dump has of a process; its pid alone if it is not listed.
@@ -397,6 +504,7 @@ class Reading {
     EmulatorReport& into_;
     std::vector<SchedulerLine> schedulers_;
     std::vector<std::uint64_t> tasked_, exiting_, suspended_;
+    std::vector<std::uint64_t> traced_;  ///< rows
     std::unordered_map<std::uint64_t, ProcessLine> lines_;
     std::unordered_map<std::uint64_t, records::ProcessRow> rows_;
     std::map<std::uint64_t, std::vector<Suspension>> reasons_;
@@ -410,7 +518,23 @@ struct ResourceLine {
     std::string name;
     std::optional<std::uint64_t> living;
     std::optional<bool> loaded;
+    std::optional<std::string> destructor;
 };
+
+std::optional<std::string> destructor_of(const records::ResourceType& type) {
+    if (!type.has_destructor_address()) {
+        return std::nullopt;
+    }
+    if (type.destructor_address() == 0) {
+        return "none";
+    }
+    if (!type.has_destructor_file()) {
+        return fmt::format("{:#x}", type.destructor_address());
+    }
+    const auto place = fmt::format("{}+{:#x}", type.destructor_file(), type.destructor_offset());
+    return type.has_destructor_symbol() ? fmt::format("{} ({})", type.destructor_symbol(), place)
+                                        : place;
+}
 
 constexpr auto kResourceFields = std::to_array<Field<ResourceLine>>({
     field<&ResourceLine::module>({.name = "module",
@@ -434,6 +558,13 @@ constexpr auto kResourceFields = std::to_array<Field<ResourceLine>>({
                                   .kind = ColumnKind::kFlag,
                                   .sentence = "False: its library was unloaded, and resources "
                                               "remain"}),
+    field<&ResourceLine::destructor>(
+        {.name = "destructor",
+         .title = "DESTRUCTOR",
+         .shrinks = true,
+         .sentence = "The native function that frees one: its file, and how far behind the file's "
+                     "first byte in memory it begins, with its name where the file has one; none: "
+                     "the type has no destructor"}),
 });
 constexpr auto kResourceColumns = columns_of(kResourceFields);
 
@@ -455,7 +586,9 @@ Result<EmulatorReport> emulator_report(Dump& dump, const std::string& file, std:
     ASSIGN_OR_RETURN(auto emulator, emulator_of(dump));
     EmulatorReport report;
     report.dump = dump_facts(dump, file);
-    RETURN_IF_ERROR(Reading(dump, std::move(emulator), limit, report).run());
+    Reading reading(dump, std::move(emulator), limit, report);
+    RETURN_IF_ERROR(reading.run());
+    RETURN_IF_ERROR(reading.traces());
     return report;
 }
 
@@ -499,7 +632,8 @@ Result<RowList> list_resources(Dump& dump, const RowQuery& query) {
             ResourceLine line{.module = atom_text(dump, type.module_atom()),
                               .name = atom_text(dump, type.name_atom()),
                               .living = {},
-                              .loaded = {}};
+                              .loaded = {},
+                              .destructor = destructor_of(type)};
             if (type.has_living()) {
                 line.living = type.living();
             }

@@ -72,6 +72,16 @@ struct SuspendedProcess {
     std::vector<Suspension> reasons;  ///< none: it is in no list that the dump has
 };
 
+/// A trace session, or what is traced without one, and to whom its messages go.
+struct TraceLine {
+    std::optional<std::string> session;  ///< its name; absent up to OTP 26
+    std::optional<ProcessLine> tracer;
+    std::optional<std::string> port;    ///< the tracer, if it is a port
+    std::optional<std::string> module;  ///< of a tracer other than erl_tracer
+    std::uint64_t processes = 0;        ///< that are traced
+    std::string flags;                  ///< of any of them, as erlang:trace/3 calls them
+};
+
 struct EmulatorReport {
     DumpFacts dump;
     std::vector<PermissionLine> permissions;
@@ -84,23 +94,27 @@ struct EmulatorReport {
     std::uint64_t suspended_total = 0;
     std::vector<ProcessLine> exiting;
     std::uint64_t exiting_total = 0;
+    std::vector<TraceLine> traces;    ///< those of most processes first
+    std::uint64_t trace_total = 0;    ///< of these lines
+    std::uint64_t traced_total = 0;   ///< processes that are traced
+    std::uint64_t traced_unread = 0;  ///< of them, such whose tracer could not be read
     std::optional<std::uint64_t> active_code_index, staging_code_index;
     std::optional<bool> collects_literals;  ///< a literal area is being copied out of processes
     std::vector<std::string> untold;        ///< sentences
 };
 
 /// The emulator's own state, with at most `limit` of each list (0: all). kNotFound: the dump does
-/// not have it. Reads the structure of each process that is listed.
+/// not have it. Reads the structure of each process that is listed, and of all that are traced.
 Result<EmulatorReport> emulator_report(Dump& dump, const std::string& file, std::uint64_t limit);
-/// What every dump tells of it: without permissions and thread progress where there is no record of
-/// them, of which `untold` then has a sentence.
+/// What every dump tells of it, without traces: no permissions and thread progress where there is
+/// no record of them, of which `untold` then has a sentence.
 Result<EmulatorReport> known_of_emulator(Dump& dump, const std::string& file);
 
 /// Whether a process in this function may hold the code write permission, or wait for it: the BIFs
 /// that take it and may be suspended with it.
 bool takes_code_permission(const std::optional<std::string>& function);
 
-/// Types of NIF resources, as rows: module, name, living, loaded. kNotFound.
+/// Types of NIF resources, as rows: module, name, living, loaded, destructor. kNotFound.
 std::span<const Column> resource_columns();
 Result<RowList> list_resources(Dump& dump, const RowQuery& query);
 

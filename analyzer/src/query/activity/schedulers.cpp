@@ -6,6 +6,7 @@
 
 #include <libdump/base/decimal.h>
 #include <libdump/base/return_if_error.h>
+#include <libdump/format/process_flags.h>
 #include <libdump/model/owner_id.h>
 
 #include <fmt/format.h>
@@ -20,7 +21,7 @@ namespace {
 
 constexpr std::size_t kProcessPlace = 4;
 constexpr std::size_t kDisplayNamePlace = 6;
-constexpr std::array<Column, 14> kSchedulerColumns = {
+constexpr std::array<Column, 15> kSchedulerColumns = {
     {{.name = "kind",
       .title = "KIND",
       .sentence = "A scheduler's, or the run queue that all dirty schedulers of a kind share",
@@ -71,7 +72,10 @@ constexpr std::array<Column, 14> kSchedulerColumns = {
      {.name = "ports",
       .title = "PORTS",
       .kind = ColumnKind::kCountIfAny,
-      .sentence = "Of them, ports"}}};
+      .sentence = "Of them, ports"},
+     {.name = "aux_work",
+      .sentence = "What it has to do besides processes, as the VM's sources call it: DD_THR_PRGR | "
+                  "MISC; empty: nothing"}}};
 
 /// erl_vm.h: at most 1,024 of each of the three kinds.
 constexpr std::size_t kMost = 4096;
@@ -165,6 +169,9 @@ class Recorded {
         if (scheduler.has_suspended()) {
             line.online = !scheduler.suspended();
         }
+        if (scheduler.has_aux_work_flags()) {
+            line.aux_work = flag_names(FlagWord::kAuxWork, scheduler.aux_work_flags(), 0);
+        }
         if (scheduler.has_current_owner_id()) {
             line.process = pid_text(scheduler.current_owner_id());
         }
@@ -221,7 +228,8 @@ Row row_of(const SchedulerLine& line, const KnownProcesses& known) {
             cell(line.high),
             cell(line.normal),
             cell(line.low),
-            cell(line.ports)};
+            cell(line.ports),
+            cell(line.aux_work)};
 }
 
 }  // namespace

@@ -22,6 +22,7 @@ struct SchedulerLine {
     std::optional<std::string> port;
     std::optional<std::uint64_t> queue;  ///< length of its run queue
     std::optional<std::uint64_t> max, high, normal, low, ports;
+    std::optional<std::string> aux_work;  ///< names of flags; empty: it has none to do
 };
 
 /// At most 4,096 schedulers and as many run queues: kCorrupt for more. kNotFound where the dump has
@@ -34,7 +35,8 @@ std::span<const Column> scheduler_columns();
 /// The node's schedulers, as columns: kind (normal, dirty_cpu, dirty_io), scheduler (its number:
 /// those of dirty schedulers follow those of the kinds before, as in the runtime), state (running,
 /// sleeping, awake, suspended), online, process (a pid), name (its registered name), port, and of
-/// its run queue the length and its parts: max, high, normal, low (processes by priority), ports.
+/// its run queue the length and its parts: max, high, normal, low (processes by priority), ports;
+/// aux_work (of the scheduler).
 /// The run queues that all dirty CPU and all dirty I/O schedulers share are rows of their own, of
 /// the kinds dirty_cpu_queue and dirty_io_queue. Of a crash dump, what its text has of each. Errors
 /// as of scheduler_lines().

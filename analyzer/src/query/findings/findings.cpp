@@ -38,6 +38,7 @@ namespace beamdump::query {
     RULE(large_dictionary)           \
     RULE(many_relations)             \
     RULE(many_resources)             \
+    RULE(traced)                     \
     RULE(ets_table)                  \
     RULE(fixed_table)                \
     RULE(binary_memory)              \

@@ -62,6 +62,11 @@ class Sums {
         }
         ++line.blocks;
         line.bytes += block.bytes();
+        if (block.has_pointers() && !referred_to) {
+            const bool lost = block.pointers() == 0;
+            line.lost_blocks = line.lost_blocks.value_or(0) + (lost ? 1 : 0);
+            line.lost_bytes = line.lost_bytes.value_or(0) + (lost ? block.bytes() : 0);
+        }
         if (block.has_references()) {
             const auto references = block.references();
             line.least_references =
@@ -132,6 +137,10 @@ Result<void> add_page(Dump& dump, const records::Blocks& page, Reading& reading,
             ASSIGN_OR_RETURN(reached, dump.binaries().contains(block.address()));
         }
         if (!reached) {
+            if (answer.lost_blocks && block.has_pointers() && block.pointers() == 0) {
+                *answer.lost_blocks += 1;
+                *answer.lost_bytes += block.bytes();
+            }
             reading.sums.add(
                 block, false,
                 answer.differing_blocks ? std::optional<std::uint64_t>(0) : std::nullopt);
@@ -181,6 +190,12 @@ Result<Blocks> blocks_in_use(Dump& dump, std::uint64_t limit, const ReferenceNum
         answer.changed_carriers = sums.changed_carriers();
         answer.unreadable_carriers = sums.unreadable_carriers();
         answer.moving = sums.moving();
+        if (sums.has_searched_bytes() && !answer.moving) {
+            answer.lost_blocks = 0;
+            answer.lost_bytes = 0;
+            answer.searched_bytes = sums.searched_bytes();
+            answer.unsearched_bytes = sums.unreadable_bytes();
+        }
         reading.left_out.insert(sums.left_out_pass().begin(), sums.left_out_pass().end());
         reading.of_binaries = answer.allocator == "binary_alloc";
         if (reading.of_binaries) {

@@ -26,6 +26,8 @@ struct BlockGroup {
     std::optional<std::uint64_t> least_references, most_references;  ///< of Binaries
     /// References that were found to them, of those that are counted; absent: not known of all.
     std::optional<std::uint64_t> least_found, most_found;
+    /// Of them, such that no word of the memory that was searched is an address in.
+    std::optional<std::uint64_t> lost_blocks, lost_bytes;
     /// What most of those whose first bytes are told begin with, of at most kMostBeginnings that
     /// are told apart, and how many do.
     std::string first_bytes;
@@ -48,7 +50,11 @@ struct AllocatorBlocks {
     /// Of these, such whose reference count is not the number of references that were found; absent
     /// where not all references can be found.
     std::optional<std::uint64_t> differing_blocks, differing_bytes;
-    bool moving = false;  ///< the node ran while they were read
+    /// Of those that no term refers to, such that no word of the memory that was searched is an
+    /// address in; absent: none was searched for, or the node ran meanwhile.
+    std::optional<std::uint64_t> lost_blocks, lost_bytes;
+    std::uint64_t searched_bytes = 0, unsearched_bytes = 0;  ///< the latter were not in memory
+    bool moving = false;                                     ///< the node ran while they were read
     /// Of those that no term refers to, and of those that differ, those with most bytes first.
     std::vector<BlockGroup> groups;
     std::uint64_t group_count = 0;

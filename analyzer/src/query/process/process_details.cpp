@@ -173,6 +173,8 @@ FactGroup state(Dump& dump, const ProcessRun& run, TermPrinter& printer) {
               flags_if(process.has_signal_queue_flags(), FlagWord::kSignalQueue,
                        process.signal_queue_flags()))
         .number("trace_flags", process.has_trace_flags(), process.trace_flags(), FactUnit::kBits)
+        .text("trace_flag_names",
+              flags_if(process.has_trace_flags(), FlagWord::kTrace, process.trace_flags()))
         .take();
 }
 

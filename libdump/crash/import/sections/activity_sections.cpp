@@ -1,5 +1,6 @@
 #include <libdump/base/return_if_error.h>
 #include <libdump/crash/import/sections/activity_sections.h>
+#include <libdump/format/process_flags.h>
 #include <libdump/format/process_name.h>
 #include <libdump/write/record_pages.h>
 
@@ -168,6 +169,10 @@ class SchedulerSections final : public SectionReader {
         if (name == "Scheduler Sleep Info Flags") {
             scheduler_.set_sleeping(has("SLEEPING") || has("WAITING"));
             scheduler_.set_suspended(has("SUSPENDED"));
+        } else if (name == "Scheduler Sleep Info Aux Work") {
+            if (const auto work = aux_work_of_text(line.value)) {
+                scheduler_.set_aux_work_flags(*work);
+            }
         } else if (name == "Current Port") {
             if (const auto port = parse_port(line.value)) {
                 scheduler_.set_current_port_number(*port);

@@ -7,6 +7,7 @@
 namespace beamdump::test {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -15,6 +16,7 @@ using EmulatorFindings = FindingsFixture;
 
 constexpr std::uint32_t kSuspendedBit = 1U << 16U;
 constexpr std::uint64_t kMany = 50'000;
+constexpr std::uint64_t kTraced = 100;
 
 void add_scheduler(SampleDump& dump, std::uint64_t runs) {
     records::Schedulers page;
@@ -186,6 +188,34 @@ TEST_F(EmulatorFindings, VeryManyResourcesOfATypeAreTold) {
                     ElementsAre("50,000 NIF resources of the type alpha:alpha live, of 50,007 of "
                                 "all types, in a node of 1 process: each keeps what its library "
                                 "took for it."));
+    }
+}
+
+TEST_F(EmulatorFindings, ATraceOfManyProcessesIsTold) {
+    constexpr std::uint32_t kCall = 1U << 10U;
+    for (const std::uint64_t traced : {std::uint64_t{0}, kTraced - 1, kTraced}) {
+        SampleDump dump;
+        for (std::uint64_t number = 1; number <= kTraced + 3; ++number) {
+            SampleProcess process;
+            process.number = number;
+            process.trace_flags = number <= traced ? kCall : kSensitiveTraceFlag;
+            if (number <= traced) {
+                records::Tracing tracing;
+                tracing.set_flags(kCall);
+                tracing.mutable_tracer()->set_owner_id(format::owner_id_of(kTraced + 1, 0));
+                process.tracing.push_back(tracing);
+            }
+            dump.add(process);
+        }
+        const auto findings = look(dump);
+        if (traced < kTraced) {
+            EXPECT_THAT(found(findings, "traced"), IsEmpty());
+            EXPECT_EQ(left_out(findings, "traced"), "");
+            continue;
+        }
+        EXPECT_THAT(found(findings, "traced"),
+                    ElementsAre(AllOf(HasSubstr("100 of 103 processes are traced by <0.101.0>"),
+                                      HasSubstr("(call): they take time"))));
     }
 }
 

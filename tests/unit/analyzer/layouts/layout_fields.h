@@ -38,7 +38,6 @@ inline const std::set<std::string> kShownNowhere = {
     "Port.common.monitors",
     "Port.run_queue",
     "ErtsSchedulerData.dirty_shadow_process",
-    "ErtsSchedulerSleep.aux_work",
     "ErtsRunQueue.waiting",
     "ErtsRunQueue.flags",
     "ErtsRunQueue.max_len",

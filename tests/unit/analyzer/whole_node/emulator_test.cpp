@@ -18,8 +18,33 @@ class EmulatorTest : public ::testing::Test {
         SampleDump dump;
         add_schedulers(dump.builder());
         dump.add(alpha_process());
+        dump.add(traced_process(7, 0x3000, kSend));
+        dump.add(traced_process(8, 0x3000, kSend | kCall));
+        dump.add(traced_process(5, std::nullopt, kCall));
+        SampleProcess sensitive;
+        sensitive.number = 6;
+        sensitive.trace_flags = kSensitiveTraceFlag;
+        dump.add(sensitive);
         add_emulator(dump.builder());
         program_.put("emulator.beamdump", dump.finish());
+    }
+    static constexpr std::uint32_t kSend = 1U << 4U, kCall = 1U << 10U;
+
+    /// Traced by process 1 in a session of name atom 3; without one: by whom could not be read.
+    static SampleProcess traced_process(std::uint32_t number, std::optional<std::uint64_t> session,
+                                        std::uint32_t flags) {
+        SampleProcess process;
+        process.number = number;
+        process.trace_flags = flags;
+        if (session) {
+            records::Tracing tracing;
+            tracing.set_session_address(*session);
+            tracing.set_session_name_atom(3);
+            tracing.set_flags(flags);
+            tracing.mutable_tracer()->set_owner_id(format::owner_id_of(1, 0));
+            process.tracing.push_back(tracing);
+        }
+        return process;
     }
     std::string shown(const std::string& command) {
         const auto ran = program_.run({command, "emulator.beamdump"});
@@ -49,7 +74,16 @@ TEST_F(EmulatorTest, WhatIsNotKnownIsSaid) {
 
 TEST_F(EmulatorTest, ResourcesAreListedByHowManyLive) {
     const auto text = shown("resources");
-    EXPECT_THAT(text, ContainsRegex("loop +100,000 +yes\ndemo +demo +1 *\n"));
+    EXPECT_THAT(text, ContainsRegex("loop +100,000 +yes +free_loop \\(demo\\.so\\+0x1234\\)\ndemo "
+                                    "+demo +1 *\n"));
+}
+
+TEST_F(EmulatorTest, TracesAreOfSessionsAndTracers) {
+    const auto text = shown("emulator");
+    EXPECT_THAT(text, HasSubstr("Traces, of 3 processes\n"));
+    EXPECT_THAT(text, ContainsRegex("demo +<0\\.1\\.0> alpha +2  send \\| call\n"));
+    EXPECT_THAT(text, ContainsRegex("loop +<0\\.9\\.0> \\? +0\n"));
+    EXPECT_THAT(text, HasSubstr("  of 1 process it could not be read who traces them\n"));
 }
 
 TEST_F(EmulatorTest, AnUnknownTypeOfResourcesIsNoEmptyAnswer) {

@@ -71,8 +71,8 @@ TEST_F(MemoryAnswers, BinariesThatNoTermRefersToAreGrouped) {
                                 "  1 of 20.0 KiB are binaries that terms of processes, tables, "
                                 "messages and literals refer to\n"
                                 "  2 of 40.0 KiB no term refers to"));
-    EXPECT_THAT(text, HasSubstr("  of the former, 1 of 20.0 KiB have another reference count than "
-                                "references were found\n"));
+    EXPECT_THAT(text, HasSubstr("  of those that terms refer to, 1 of 20.0 KiB have another "
+                                "reference count than references were found\n"));
     EXPECT_THAT(text, ContainsRegex("binary of a driver, also of terms +demo +from 16.0 KiB +1 "
                                     "+20.0 KiB +1 +0 +LL"));
     EXPECT_THAT(text, ContainsRegex("binary of a driver +demo +from 16.0 KiB +2 +40.0 KiB +2 to 3 "

@@ -96,6 +96,11 @@ dirty_io                 4
 )");
 }
 
+TEST_F(SchedulersTest, SaysWhatTheyHaveToDoBesidesProcesses) {
+    const auto ran = of_crash_dump({"--columns", "scheduler,aux_work", "--filter", "kind=normal"});
+    EXPECT_EQ(ran.out, "SCHEDULER  AUX WORK\n        1  DELAYED_AW_WAKEUP\n        2\n");
+}
+
 TEST_F(SchedulersTest, SaysWhichAreOnline) {
     const auto ran = of_crash_dump({"--json", "--filter", "online=true"});
     EXPECT_THAT(ran.out, HasSubstr("\"matching\": 2"));

@@ -1,7 +1,9 @@
 #include "fake_vm/each_layout.h"
 
 #include <libvm/beam/emulator/emulator.h>
+#include <libvm/beam/layout/runtime_names.h>
 #include <libvm/beam/processes/system_tasks.h>
+#include <libvm/beam/processes/traces.h>
 
 #include <gmock/gmock.h>
 
@@ -47,7 +49,7 @@ class EmulatorState : public OnStandardNode {
                                              std::size_t most = 10) {
         std::vector<records::ResourceType> all;
         EXPECT_TRUE(reader().resource_types(
-            most,
+            most, false,
             [&](records::ResourceTypes& page) {
                 all.insert(all.end(), page.type().begin(), page.type().end());
                 return Result<void>();
@@ -156,6 +158,135 @@ TEST_P(EmulatorState, LivingResourcesAreThoseOfTheCountLessTheLibrary) {
     EXPECT_THAT(untold, IsEmpty());
 }
 
+TEST_P(EmulatorState, ATypeWithoutADestructorIsToldFromOneOfNoFile) {
+    auto list = empty_list();
+    add_type(list, "first", 1, true);
+    add_type(list, "second", 1, true).set("destructor", 0x1234560);
+    std::vector<std::string> untold;
+    const auto found = types(untold);
+    ASSERT_EQ(found.size(), 2U);
+    EXPECT_TRUE(found[0].has_destructor_address());
+    EXPECT_EQ(found[0].destructor_address(), 0U);
+    EXPECT_EQ(found[1].destructor_address(), 0x1234560U);
+    EXPECT_FALSE(found[1].has_destructor_file());
+}
+
+/// The trace flags of OTP 25 to 29 (erl_process.h): send, and that a process is sensitive.
+constexpr std::uint64_t kSend = 1U << 4U;
+constexpr std::uint64_t kSensitive = 1U << 3U;
+
+class Traces : public EmulatorState {
+  protected:
+    /// A tracer's word: a module and a process.
+    Address tracer(FakeProcess& process) {
+        return node.vm.heap.place_words(
+                   {node.vm.atom("a_library"), view(process).facts.pid_word()}) |
+               1U;
+    }
+    void flags(std::uint64_t flags) { node.worker.structure().set("common.trace_flags", flags); }
+    [[nodiscard]] bool has_sessions() {
+        return node.vm.layout().has(runtime::ErtsTracerRef::kName);
+    }
+    FakeStruct session(std::string_view name) {
+        return node.vm.make("ErtsTraceSession").set("name_atom", node.vm.atom(name));
+    }
+    /// Adds a tracer in front of those that the worker has.
+    FakeStruct add(Address session, Address tracer, std::uint64_t flags) {
+        auto process = node.vm.at("TracedProcess", node.worker.address());
+        auto reference = node.vm.make("ErtsTracerRef");
+        reference.set("session", session)
+            .set("tracer", tracer)
+            .set("flags", flags)
+            .set("next", process.get("first_ref"));
+        process.set("first_ref", reference.address());
+        return reference;
+    }
+    records::Process read() {
+        records::Process record;
+        record.set_trace_flags(node.worker.structure().get("common.trace_flags"));
+        const auto bytes = node.worker.bytes();
+        EXPECT_TRUE(TraceReader::open(fresh()).value().read(StructView(bytes), record));
+        return record;
+    }
+};
+
+TEST_P(Traces, NobodyTracesASensitiveProcess) {
+    flags(kSensitive);
+    const auto record = read();
+    EXPECT_EQ(record.tracing_size(), 0);
+    EXPECT_FALSE(record.tracing_unread());
+}
+
+TEST_P(Traces, ATracerIsAModuleAndAProcess) {
+    flags(kSend);
+    const auto word = tracer(node.init);
+    if (has_sessions()) {
+        add(session("first").address(), word, kSend);
+    } else {
+        node.vm.at("TracedProcess", node.worker.address()).set("tracer", word);
+    }
+    const auto record = read();
+    ASSERT_EQ(record.tracing_size(), 1);
+    const auto& tracing = record.tracing(0);
+    EXPECT_EQ(tracing.flags(), kSend);
+    EXPECT_EQ(tracing.tracer().module_atom(), node.vm.atom_index("a_library"));
+    EXPECT_EQ(tracing.tracer().owner_id(), view(node.init).facts.owner_id());
+    EXPECT_EQ(tracing.has_session_address(), has_sessions());
+}
+
+TEST_P(Traces, EachSessionHasATracerOfItsOwn) {
+    if (!has_sessions()) {
+        return;
+    }
+    flags(kSend | kSensitive);
+    // A pid without a module, as OTP 28 and 29 have it, and a session that no longer traces it.
+    add(session("third").address(), node.vm.constant("nil"), kSensitive);
+    add(session("second").address(), view(node.init).facts.pid_word(), kSend);
+    add(session("first").address(), tracer(node.worker), kSend | kSensitive);
+    const auto record = read();
+    ASSERT_EQ(record.tracing_size(), 2);
+    EXPECT_EQ(record.tracing(0).session_name_atom(), node.vm.atom_index("first"));
+    EXPECT_EQ(record.tracing(0).tracer().owner_id(), view(node.worker).facts.owner_id());
+    EXPECT_EQ(record.tracing(1).session_name_atom(), node.vm.atom_index("second"));
+    EXPECT_EQ(record.tracing(1).tracer().owner_id(), view(node.init).facts.owner_id());
+    EXPECT_FALSE(record.tracing(1).tracer().has_module_atom());
+}
+
+TEST_P(Traces, AListWithoutAnEndIsNotTold) {
+    flags(kSend);
+    if (has_sessions()) {
+        auto reference = add(session("first").address(), tracer(node.init), kSend);
+        reference.set("next", reference.address());
+    } else {
+        node.vm.at("TracedProcess", node.worker.address()).set("tracer", 0x1001);
+    }
+    const auto record = read();
+    EXPECT_EQ(record.tracing_size(), 0);
+    EXPECT_TRUE(record.tracing_unread());
+}
+
+TEST_P(Traces, SessionsAreListedBehindTheFirst) {
+    if (!has_sessions()) {
+        return;
+    }
+    auto last = session("second");
+    auto other = session("third").set("next", last.address()).set("tracer", tracer(node.init));
+    auto first = session("first").set("next", other.address());
+    records::Emulator emulator;
+    EXPECT_TRUE(TraceReader::open(fresh()).value().sessions(first.address(), emulator));
+    EXPECT_TRUE(emulator.trace_sessions_listed());
+    ASSERT_EQ(emulator.trace_session_size(), 2);
+    EXPECT_EQ(emulator.trace_session(0).name_atom(), node.vm.atom_index("third"));
+    EXPECT_EQ(emulator.trace_session(0).tracer().owner_id(), view(node.init).facts.owner_id());
+    EXPECT_EQ(emulator.trace_session(1).name_atom(), node.vm.atom_index("second"));
+
+    last.set("next", 0x10);
+    records::Emulator torn;
+    EXPECT_TRUE(TraceReader::open(fresh()).value().sessions(first.address(), torn));
+    EXPECT_FALSE(torn.trace_sessions_listed());
+    EXPECT_EQ(torn.trace_session_size(), 0);
+}
+
 TEST_P(EmulatorState, ATornListOfTypesIsNotTold) {
     auto list = empty_list();
     add_type(list, "first", 1, true);
@@ -211,6 +342,7 @@ TEST_P(EmulatorState, SystemTasksSayWhoAskedForWhat) {
 }
 
 BEAMDUMP_FOR_EACH_LAYOUT(EmulatorState);
+BEAMDUMP_FOR_EACH_LAYOUT(Traces);
 
 }  // namespace
 }  // namespace beamdump::beam

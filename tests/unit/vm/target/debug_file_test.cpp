@@ -57,6 +57,26 @@ TEST_F(DebugFile, IsFoundByBuildId) {
     EXPECT_EQ(debug->symbol(kMarker).value().address, image_.symbol(kMarker).value().address);
 }
 
+TEST_F(DebugFile, IsFoundInAFolderOfTheUser) {
+    const auto& id = image_.build_id();
+    const auto folder = root_ / "mine";
+    const auto in_folder = [&] {
+        return open_debug_file(image_, "/opt/erlang/beam.smp", root_, folder).has_value();
+    };
+    for (const auto& place :
+         {fmt::format("/mine/.build-id/{}/{}.debug", id.substr(0, 2), id.substr(2)),
+          fmt::format("/mine/{}/debuginfo", id)}) {
+        EXPECT_FALSE(in_folder()) << place;
+        put("/bin/true", place);
+        EXPECT_FALSE(in_folder()) << place;
+        fs::remove(root_.native() + place);
+        put(kOwnProgram, place);
+        EXPECT_TRUE(in_folder()) << place;
+        EXPECT_FALSE(found()) << place;
+        fs::remove(root_.native() + place);
+    }
+}
+
 TEST_F(DebugFile, AFileOfAnotherBuildIsNotTaken) {
     put("/bin/true", by_build_id());
     EXPECT_FALSE(found());

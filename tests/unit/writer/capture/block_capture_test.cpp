@@ -22,6 +22,7 @@ class BlockCaptureTest : public EachLayout {
         CaptureOptions options;
         options.blocks = std::move(allocators);
         options.binary_bytes = bytes;
+        options.search_pointers = search_pointers;
         FakeCapture capture(node.vm, options);
         ASSERT_TRUE(capture.begin());
         auto& session = capture.session();
@@ -62,6 +63,7 @@ class BlockCaptureTest : public EachLayout {
     }
 
     StandardNode node{layout};
+    bool search_pointers = false;
     std::vector<records::Blocks> pages;
     std::vector<records::BlockSums> sums;
 };
@@ -137,6 +139,35 @@ TEST_P(BlockCaptureTest, OfACarrierThatContradictsItselfDoNotCount) {
     }
     ASSERT_EQ(sums[0].left_out_pass_size(), 1);
     EXPECT_THAT(left_out, ElementsAre(sums[0].left_out_pass(0)));
+}
+
+TEST_P(BlockCaptureTest, WordsThatAreAnAddressInABlockAreCounted) {
+    const auto first =
+        add("driver", {{64, false}, {96, false}, {32, false}, {0, true}}) + kFirstBlock + kWord;
+    const auto second = first + 64;
+    const auto third = second + 96;
+    capture({"driver_alloc"});
+    EXPECT_FALSE(pages.at(0).block(0).has_pointers());
+    EXPECT_FALSE(sums.at(0).has_searched_bytes());
+
+    search_pointers = true;
+    node.vm.memory.put(second, first);  // where it begins
+    node.vm.memory.put(second + kWord, first + 63);
+    node.vm.memory.put(third, second + 95);    // its last byte
+    node.vm.memory.put(third + kWord, third);  // its own
+    node.vm.memory.put(third + 2 * kWord, first - 1);
+    // A heap's garbage, and a word that is not aligned.
+    const auto heap = add("heap", {{64, false}, {0, true}}) + kFirstBlock + kWord;
+    node.vm.memory.put(heap, third);
+    node.vm.memory.put(second + 3 * kWord + 4, third);
+    capture({"driver_alloc"});
+    ASSERT_EQ(pages.at(0).block_size(), 3);
+    EXPECT_EQ(pages[0].block(0).address(), first);
+    EXPECT_EQ(pages[0].block(0).pointers(), 2U);
+    EXPECT_EQ(pages[0].block(1).pointers(), 1U);
+    EXPECT_TRUE(pages[0].block(2).has_pointers());
+    EXPECT_EQ(pages[0].block(2).pointers(), 0U);
+    EXPECT_GE(sums.at(0).searched_bytes(), kBytesOfCarrier);
 }
 
 TEST_P(BlockCaptureTest, ComeInPages) {

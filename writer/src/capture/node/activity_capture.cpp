@@ -7,6 +7,7 @@
 #include <libdump/write/record_pages.h>
 #include <libvm/beam/activity/schedulers.h>
 #include <libvm/beam/emulator/emulator.h>
+#include <libvm/beam/processes/traces.h>
 #include <libvm/target/process/clock.h>
 
 #include <fmt/format.h>
@@ -64,7 +65,7 @@ Result<void> write_schedulers(beam::Vm& vm, DumpWriter& writer, records::Trailer
     return append(read->schedulers, writer, trailer);
 }
 
-Result<std::set<beam::Address>> write_emulator(beam::Vm& vm, DumpWriter& writer,
+Result<std::set<beam::Address>> write_emulator(beam::Vm& vm, bool stopped, DumpWriter& writer,
                                                records::Trailer& trailer) {
     std::set<beam::Address> types;
     records::Emulator emulator;
@@ -74,7 +75,7 @@ Result<std::set<beam::Address>> write_emulator(beam::Vm& vm, DumpWriter& writer,
                          reader->progress(target::clock_ns(CLOCK_MONOTONIC), untold));
         RETURN_IF_ERROR(reader->state(emulator));
         RETURN_IF_ERROR(reader->resource_types(
-            limits::kEntriesOfAPage,
+            limits::kEntriesOfAPage, !stopped,
             [&](records::ResourceTypes& page) {
                 for (const auto& type : page.type()) {
                     types.insert(type.struct_address());
@@ -85,6 +86,11 @@ Result<std::set<beam::Address>> write_emulator(beam::Vm& vm, DumpWriter& writer,
             untold));
     } else {
         untold.push_back("the layout does not have the emulator's structures");
+    }
+    if (const auto first = vm.tables().emulator.trace_sessions) {
+        if (auto traces = beam::TraceReader::open(vm)) {
+            RETURN_IF_ERROR(traces->sessions(*first, emulator));
+        }
     }
     for (auto& sentence : untold) {
         emulator.add_untold(std::move(sentence));

@@ -20,7 +20,8 @@ Result<void> write_schedulers(beam::Vm& vm, DumpWriter& writer, records::Trailer
 
 /// Writes the emulator's own state, with a first reading of thread progress, and the types of NIF
 /// resources, whose addresses it gives. What could not be read is a sentence in the record.
-Result<std::set<beam::Address>> write_emulator(beam::Vm& vm, DumpWriter& writer,
+/// `stopped`: the node is, so that no files are opened to name native functions.
+Result<std::set<beam::Address>> write_emulator(beam::Vm& vm, bool stopped, DumpWriter& writer,
                                                records::Trailer& trailer);
 
 /// Writes another reading of thread progress, of a node that ran since write_emulator(): only two

@@ -15,10 +15,14 @@ constexpr int kBlockTries = 3;
 
 }  // namespace
 
+bool BlocksWanted::has(const std::string& allocator) const {
+    return std::ranges::find(allocators, allocator) != allocators.end();
+}
+
 Result<void> BlockCapture::write(const std::string& allocator,
-                                 std::span<beam::CarrierPlace> carriers) {
-    if (std::ranges::find(wanted_.allocators, allocator) == wanted_.allocators.end() ||
-        carriers.empty()) {
+                                 std::span<beam::CarrierPlace> carriers,
+                                 const PointerSearch* pointers) {
+    if (!wanted_.has(allocator) || carriers.empty()) {
         return {};
     }
     ASSIGN_OR_RETURN(auto reader, beam::UsedBlockReader::open(vm_, wanted_.first_bytes));
@@ -31,14 +35,18 @@ Result<void> BlockCapture::write(const std::string& allocator,
     sums.set_blocks(0);
     sums.set_bytes(0);
     sums.set_moving(moving_());
+    if (pointers != nullptr) {
+        sums.set_searched_bytes(pointers->searched_bytes());
+        sums.set_unreadable_bytes(pointers->unreadable_bytes());
+    }
     for (auto& place : carriers) {
-        RETURN_IF_ERROR(carrier(reader, place, sums));
+        RETURN_IF_ERROR(carrier(reader, place, pointers, sums));
     }
     return {};
 }
 
 Result<void> BlockCapture::carrier(beam::UsedBlockReader& reader, beam::CarrierPlace& place,
-                                   records::BlockSums& sums) {
+                                   const PointerSearch* pointers, records::BlockSums& sums) {
     for (int attempt = 1;; ++attempt) {
         page_.set_allocator(place.allocator);
         page_.set_carrier_address(place.range.begin);
@@ -49,6 +57,10 @@ Result<void> BlockCapture::carrier(beam::UsedBlockReader& reader, beam::CarrierP
         const auto read = reader.read(place, [&](records::Block block) -> Result<void> {
             ++blocks;
             bytes += block.bytes();
+            if (const auto words =
+                    pointers != nullptr ? pointers->pointers(block.address()) : std::nullopt) {
+                block.set_pointers(*words);
+            }
             auto added = add(std::move(block));
             if (!added) {
                 not_written = added.error();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "capture/node/pointer_search.h"
 #include "capture/secrets/secret_texts.h"
 
 #include <libdump/write/dump_writer.h>
@@ -10,6 +11,7 @@
 #include <records.pb.h>
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -21,6 +23,10 @@ struct BlocksWanted {
     std::vector<std::string> allocators = {};  ///< "binary_alloc"; empty: none
     std::uint64_t first_bytes = 0;
     const SecretTexts* secrets = nullptr;  ///< non-owning; that the bytes are searched for
+    /// To search for addresses in them: PointerSearch::search()'s. Empty: they are not searched
+    /// for.
+    std::function<Result<void>()> search_while = {};
+    [[nodiscard]] bool has(const std::string& allocator) const;
 };
 
 /// Writes the blocks in use of carriers, as pages, and what was read of each allocator, for the
@@ -39,12 +45,14 @@ class BlockCapture {
           moving_(moving),
           wanted_(wanted) {}
 
-    /// Of an allocator, if its blocks are asked for.
-    Result<void> write(const std::string& allocator, std::span<beam::CarrierPlace> carriers);
+    /// Of an allocator, if its blocks are asked for. `pointers`: to these blocks; null: they were
+    /// not searched for.
+    Result<void> write(const std::string& allocator, std::span<beam::CarrierPlace> carriers,
+                       const PointerSearch* pointers);
 
   private:
     Result<void> carrier(beam::UsedBlockReader& reader, beam::CarrierPlace& place,
-                         records::BlockSums& sums);
+                         const PointerSearch* pointers, records::BlockSums& sums);
     Result<void> add(records::Block block);
     Result<void> flush();
 

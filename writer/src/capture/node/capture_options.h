@@ -71,6 +71,8 @@ struct CaptureOptions {
     std::optional<EtsRowsWanted> ets;
     /// Allocators ("binary_alloc") whose blocks in use are written too.
     std::vector<std::string> blocks;
+    /// Whether addresses in these are searched for in the node's memory.
+    bool search_pointers = false;
     /// Why it is taken, for the dump; empty: not said.
     std::string reason;
     /// Whether a copy from the running node is proven consistent. Off only where a test shows that
@@ -89,6 +91,8 @@ struct CaptureOptions {
     std::shared_ptr<redact::Redactor> redactor;
     /// As if the executable had no symbols and no debug file.
     bool no_symbols = false;
+    /// Debug files are looked for there too; empty: nowhere else than where the system has them.
+    std::filesystem::path debug_folder;
     /// How much is held at a time.
     memory::HeldSizes sizes;
     /// What this program may take at most, for the twin's needs beside it; nothing: as usual.

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 namespace beamdump::capture {
 namespace {
@@ -220,11 +221,55 @@ class MemoryCapture {
         for (auto& found : carriers_) {
             RETURN_IF_ERROR(capture.write(found));
         }
+        ASSIGN_OR_RETURN(const auto pointers, search_pointers());
         BlockCapture blocks(vm_, writer_, trailer_, system_, moving_, blocks_);
         for (auto& found : carriers_) {
-            RETURN_IF_ERROR(blocks.write(name_of(found), found));
+            RETURN_IF_ERROR(blocks.write(name_of(found), found, pointers ? &*pointers : nullptr));
         }
         return {};
+    }
+
+    /// Words that are addresses in the blocks asked for. Terms of processes and tables are followed
+    /// for references; what is behind them in their carriers was left over.
+    Result<std::optional<PointerSearch>> search_pointers() {
+        if (!blocks_.search_while) {
+            return std::nullopt;
+        }
+        PointerSearch search;
+        ASSIGN_OR_RETURN(auto reader, beam::UsedBlockReader::open(vm_, 0));
+        std::set<std::uint32_t> of_terms;
+        for (auto& found : carriers_) {
+            const auto name = name_of(found);
+            if (name == "eheap_alloc" || name == "ets_alloc") {
+                of_terms.insert(found.front().allocator);
+            }
+            if (!blocks_.has(name)) {
+                continue;
+            }
+            for (auto& carrier : found) {
+                bool full = false;
+                const auto read = reader.read(carrier, [&](const records::Block& block) {
+                    auto added = search.add(block.address(), block.bytes());
+                    full = !added;
+                    return added;
+                });
+                if (full) {
+                    warn(fmt::format("addresses of blocks were not searched for: {}",
+                                     read.error().message));
+                    return std::nullopt;
+                }
+            }
+        }
+        std::vector<memory::AddressRange> left_out;
+        for (const auto& part : parts_) {
+            if (!part.allocator || of_terms.contains(*part.allocator)) {
+                left_out.push_back(part.range);
+            }
+        }
+        auto& target = vm_.target();
+        RETURN_IF_ERROR(
+            search.search(target.memory(), target.mappings(), left_out, blocks_.search_while));
+        return search;
     }
 
     /// Of the allocator whose carriers these are; empty where there are none.

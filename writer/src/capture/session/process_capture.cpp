@@ -79,9 +79,13 @@ Result<ProcessCapture> ProcessCapture::open(Parts parts) {
     if (auto opened = beam::SystemTaskReader::open(parts.vm)) {
         tasks = *opened;
     }
+    std::optional<beam::TraceReader> traces;
+    if (auto opened = beam::TraceReader::open(parts.vm)) {
+        traces = *opened;
+    }
     return ProcessCapture(std::move(parts), std::move(reader), std::move(relations),
                           std::move(messages), std::move(fragments), std::move(off_heap),
-                          std::move(shown), calls, std::move(collections), tasks);
+                          std::move(shown), calls, std::move(collections), tasks, traces);
 }
 
 /// Why a copy that ended with kChanged is void: what watched it says so, else its own words do.
@@ -172,6 +176,9 @@ Result<TryOutcome> ProcessCapture::capture(const Try& request) {
         process->facts.set_epoch(request.epoch);
         if (tasks_) {
             RETURN_IF_ERROR(tasks_->read(beam::StructView(request.structure), process->facts));
+        }
+        if (traces_) {
+            RETURN_IF_ERROR(traces_->read(beam::StructView(request.structure), process->facts));
         }
         RETURN_IF_ERROR(write(request, *process));
     }
@@ -526,6 +533,7 @@ Result<void> ProcessCapture::finish(const Try& request, const beam::ProcessView&
     row.set_status(process.status);
     row.set_state_bits(facts.state_bits());
     row.set_flags(facts.flags());
+    row.set_trace_flags(static_cast<std::uint32_t>(facts.trace_flags()));
     if (end.has_linked()) {
         row.set_linked(end.linked());
         row.set_monitored(end.monitored());

@@ -11,6 +11,7 @@
 #include <libvm/beam/processes/relations.h>
 #include <libvm/beam/processes/shown_parts.h>
 #include <libvm/beam/processes/system_tasks.h>
+#include <libvm/beam/processes/traces.h>
 #include <libvm/beam/processes/translated_call.h>
 
 #include <functional>
@@ -104,7 +105,8 @@ class ProcessCapture {
                    beam::MessageWalker messages, beam::FragmentReader fragments,
                    beam::OffHeapWalker off_heap, beam::ShownParts shown,
                    beam::TranslatedCalls calls, beam::CollectionReader collections,
-                   std::optional<beam::SystemTaskReader> tasks)
+                   std::optional<beam::SystemTaskReader> tasks,
+                   std::optional<beam::TraceReader> traces)
         : parts_(std::move(parts)),
           reader_(std::move(reader)),
           relations_(std::move(relations)),
@@ -115,6 +117,7 @@ class ProcessCapture {
           calls_(calls),
           collections_(std::move(collections)),
           tasks_(tasks),
+          traces_(traces),
           run_(parts_.copier, parts_.vm, format::OwnerKind::kProcess, 0) {}
 
     struct Outcome {
@@ -155,6 +158,7 @@ class ProcessCapture {
     beam::TranslatedCalls calls_;
     beam::CollectionReader collections_;
     std::optional<beam::SystemTaskReader> tasks_;  // nothing: the layout lacks their structures
+    std::optional<beam::TraceReader> traces_;      // nothing: as above
     // What the process at hand has; kept for their memory.
     beam::ProcessView process_;
     std::optional<beam::CollectionSpaces> collecting_;  // it is in the middle of a collection

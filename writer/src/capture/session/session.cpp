@@ -242,16 +242,18 @@ Result<void> Session::node_facts(records::MemorySourceKind source, const beam::M
     RETURN_IF_ERROR(beam::read_steadily(moving, *vm_, [this] { return node_.tables(); }));
     RETURN_IF_ERROR(node_.ports());
     RETURN_IF_ERROR(write_schedulers(*vm_, writer_, trailer_));
-    ASSIGN_OR_RETURN(auto resource_types, write_emulator(*vm_, writer_, trailer_));
+    const bool stopped = source == records::MEMORY_SOURCE_STOPPED;
+    ASSIGN_OR_RETURN(auto resource_types, write_emulator(*vm_, stopped, writer_, trailer_));
     RETURN_IF_ERROR(write_timers(*vm_, writer_, trailer_, moving()));
     RETURN_IF_ERROR(write_distribution(*vm_, writer_, trailer_, moving));
-    const BlocksWanted blocks{
-        options_.blocks, options_.binary_bytes.value_or(beam::UsedBlockReader::kMostFirstBytes),
-        &copier_.secrets()};
-    RETURN_IF_ERROR(write_memory(
-        *vm_, writer_, trailer_, node_.atom_space(), moving,
-        source == records::MEMORY_SOURCE_STOPPED ? kFreeBlockBytesInAStop : kFreeBlockBytes,
-        blocks));
+    BlocksWanted blocks{options_.blocks,
+                        options_.binary_bytes.value_or(beam::UsedBlockReader::kMostFirstBytes),
+                        &copier_.secrets()};
+    if (options_.search_pointers) {
+        blocks.search_while = [this] { return checkpoint("addresses of blocks", 0, std::nullopt); };
+    }
+    RETURN_IF_ERROR(write_memory(*vm_, writer_, trailer_, node_.atom_space(), moving,
+                                 stopped ? kFreeBlockBytesInAStop : kFreeBlockBytes, blocks));
     RETURN_IF_ERROR(ets_.tables(moving, options_.mode != records::CAPTURE_MODE_CORE));
     ASSIGN_OR_RETURN(auto binaries, BinaryStore::open(*vm_, copier_, options_.binary_bytes));
     binaries.set_moving(moving());

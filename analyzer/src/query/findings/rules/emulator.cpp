@@ -9,6 +9,7 @@
 #include <libdump/base/amount_text.h>
 #include <libdump/base/return_if_error.h>
 #include <libdump/format/unpaused_run.h>
+#include <libdump/model/owner_id.h>
 
 #include <fmt/format.h>
 
@@ -329,6 +330,60 @@ Result<RuleAnswer> many_resources_rule(NodeFacts& facts) {
             break;
         }
     }
+    return answer;
+}
+
+namespace {
+
+/// Tools for debugging trace some processes for a moment; a trace of all is one that was left on,
+/// or a profile.
+constexpr std::uint64_t kManyTraced = 100;
+
+/// "by <0.9.0> tracer", if the dump tells it.
+Result<std::string> traced_by(NodeFacts& facts, std::uint64_t row) {
+    ASSIGN_OR_RETURN(const auto rows, facts.dump().processes().rows(std::array{row}));
+    ASSIGN_OR_RETURN(const auto run, ProcessRun::load(facts.dump().reader(), rows.front()));
+    if (run.process.tracing().empty() || !run.process.tracing(0).tracer().has_owner_id()) {
+        return std::string();
+    }
+    return " by " + facts.named(pid_text(run.process.tracing(0).tracer().owner_id()));
+}
+
+}  // namespace
+
+Result<RuleAnswer> traced_rule(NodeFacts& facts) {
+    std::uint64_t traced = 0;
+    std::uint64_t flags = 0;
+    std::optional<std::uint64_t> first;
+    bool told = false;
+    RETURN_IF_ERROR(facts.dump().processes().visit(
+        std::array{records::PROCESS_COLUMN_TRACE_FLAGS},
+        [&](std::uint64_t row, ProcessIndex::Values values) {
+            told = told || values[0].has_value();
+            if (const auto set = values[0].value_or(0) & ~kSensitiveTraceFlag; set != 0) {
+                ++traced;
+                flags |= set;
+                first = first.value_or(row);
+            }
+            return true;
+        }));
+    if (!told) {
+        return fail(ErrorCode::kNotFound, "the dump does not tell which processes are traced");
+    }
+    RuleAnswer answer;
+    const auto all = facts.dump().processes().size();
+    if (traced < kManyTraced || traced < all / 2) {
+        return answer;
+    }
+    ASSIGN_OR_RETURN(const auto by, traced_by(facts, *first));
+    Finding finding;
+    finding.sentence =
+        fmt::format("{} of {} are traced{} ({}): they take time and send a message for each event.",
+                    count_text(traced), counted(all, "process", "processes"), by,
+                    flag_text(facts.dump(), FlagWord::kTrace, flags));
+    finding.command = facts.command("emulator");
+    finding.figures = {{"traced", traced}, {"processes", all}};
+    answer.findings.push_back(std::move(finding));
     return answer;
 }
 
