@@ -91,7 +91,7 @@ class CrashDumpSame(unittest.TestCase):
         pid = max(rows(self.live).values(), key=lambda process: process["message_queue_len"])["pid"]
         asked = {"DUMP": "", "BEFORE": self.live, "AFTER...": "", "PROCESS": pid, "TARGET": pid,
                  "[PATTERN]": "{_,_}"}
-        optional = {"[ADDRESS]", "[KEY]", "[PATH]", "[PROCESS]", "[TABLE]", "[TAG]"}
+        optional = {"[ADDRESS]", "[KEY]", "[PATH]", "[PROCESS]", "[TABLE]", "[TAG]", "[TYPE]"}
         listed = re.findall(r"(?m)^  ([a-z][a-z-]*)(?= |$)", tools.ask("--help").output)
         # The conversion is read faster than the crash dump's text.
         refused = {self.live: NOT_OF_CAPTURE, self.converted: NOT_OF_CRASH_DUMP}

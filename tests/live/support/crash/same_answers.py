@@ -37,6 +37,7 @@ NOT_IN_TEXT = {
     "process.state.hibernated", "process.state.sensitive", "process.state.sequential_trace_token",
     "process.state.flag_names", "process.state.signal_queue_flag_names",
     "process.state.suspend_count", "process.state.trace_flags",
+    "process.state.trace_flag_names",
     "process.state.trap_exit", "process.suspending", "process.binary", "process.arguments",
     "process.system_tasks", "process.signals", "row.flags"}
 # Under another name in a dump, or missing there.
