@@ -14,7 +14,7 @@ if(BEAMDUMP_STATIC_SOURCES AND NOT BEAMDUMP_SANITIZE)
   target_compile_definitions(static_simdjson PRIVATE SIMDJSON_IMPLEMENTATION_ICELAKE=0)
   # The rest, and what these need in turn, in any order: the linker takes what is used.
   set(BEAMDUMP_STATIC_LIBRARIES "")
-  foreach(name boost_iostreams bsd bz2 crypto dw edit elf lzma md protobuf-lite sodium sqlite3 tinfo xxhash z zstd)
+  foreach(name boost_iostreams bsd bz2 crypto dw edit elf lzma md ncursesw protobuf-lite sodium sqlite3 tinfo xxhash z zstd)
     find_library(BEAMDUMP_STATIC_${name} lib${name}.a REQUIRED)
     mark_as_advanced(BEAMDUMP_STATIC_${name})
     list(APPEND BEAMDUMP_STATIC_LIBRARIES ${BEAMDUMP_STATIC_${name}})
@@ -44,8 +44,8 @@ function(beamdump_own_libraries target found)
   set(${found} ${all} PARENT_SCOPE)
 endfunction()
 
-# beamdump_static(PROGRAM [SOURCE...]): static/PROGRAM in the build folder, stripped. SOURCE: replaces functions of
-# the C library.
+# beamdump_static(PROGRAM): static/PROGRAM in the build folder, stripped. program/static replaces functions of the C
+# library.
 function(beamdump_static program)
   if(NOT TARGET static_fmt)
     return()
@@ -54,10 +54,11 @@ function(beamdump_static program)
   beamdump_own_libraries(${program} own)
   list(TRANSFORM own PREPEND "$<TARGET_FILE:" OUTPUT_VARIABLE files)
   list(TRANSFORM files APPEND ">")
-  add_executable(${program}-static $<TARGET_OBJECTS:${program}> ${ARGN})
+  add_executable(${program}-static $<TARGET_OBJECTS:${program}>
+    ${CMAKE_SOURCE_DIR}/program/static/getpwuid_r.cpp ${CMAKE_SOURCE_DIR}/program/static/dlopen.cpp)
   set_target_properties(${program}-static PROPERTIES
     OUTPUT_NAME ${program} RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/static LINKER_LANGUAGE CXX)
-  target_link_options(${program}-static PRIVATE -static -s -Wl,--gc-sections)
+  target_link_options(${program}-static PRIVATE -static -s -Wl,--gc-sections,--wrap=dlopen)
   target_link_libraries(${program}-static PRIVATE -Wl,--start-group ${files}
     $<TARGET_FILE:static_fmt> $<TARGET_FILE:static_simdjson> ${BEAMDUMP_STATIC_LIBRARIES} -Wl,--end-group)
   add_dependencies(${program}-static ${own} static_fmt static_simdjson)

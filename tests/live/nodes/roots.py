@@ -14,7 +14,7 @@ MIRROR = os.environ.get("BEAMDUMP_DEBIAN", "http://deb.debian.org/debian")
 # Of commands in another root: little of that here.
 ENVIRONMENT = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/tmp", "LC_ALL": "C.UTF-8",
                "DEBIAN_FRONTEND": "noninteractive"}
-STATIC_NAMES = ("beamdump-analyze", "beamdump-capture")
+STATIC_NAMES = ("beamdump-analyze", "beamdump-capture", "beamdump-sample", "beamdump-watch")
 
 
 def run(*command, **options):

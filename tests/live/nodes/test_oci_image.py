@@ -19,7 +19,7 @@ from support.node import base_environment, start_workload
 from support.paths import ANALYZE, ROOT
 
 MAKE = ROOT / "scripts" / "make-oci-image"
-PROGRAMS = {"beamdump-analyze", "beamdump-capture", "beamdump-watch"}
+PROGRAMS = {"beamdump-analyze", "beamdump-capture", "beamdump-sample", "beamdump-watch"}
 TAG = "under-test"
 READY_SECONDS = 120
 

@@ -2,9 +2,11 @@
 the programs of one file each, which are run in a root that has nothing else."""
 
 import contextlib
+import json
 import os
 import pathlib
 import re
+import shlex
 import shutil
 import struct
 import tempfile
@@ -15,7 +17,7 @@ from roots import BUILD, STATIC, STATIC_NAMES, build_package, copy_static, in_ro
 from support.node import start_workload
 from support.paths import ANALYZE, PROGRAMS, ROOT
 
-NAMES = (*STATIC_NAMES, "beamdump-layout", "beamdump-sample", "beamdump-watch")
+NAMES = (*STATIC_NAMES, "beamdump-layout")
 MOST_STATIC_BYTES = 16_000_000
 MOST_EXPOSED = 4
 PT_DYNAMIC, PT_INTERP = 2, 3
@@ -172,6 +174,26 @@ class OneFile(OfANode):
             asked[command[0]] = inside.stdout
         self.assertIn("Lund", asked["backtrace"])
         self.assert_is_the_node(tools.analyze_json("processes", self.root / "node.beamdump", "--limit", "0"))
+
+    def test_a_running_node_from_an_empty_root(self):
+        ran = self.inside("/beamdump-sample", "top", "--once", "--json", "--limit", "1000", self.node.pid)
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        listed = {process["pid"] for process in json.loads(ran.stdout)["rows"]}
+        pids = set(self.node.ask("processes").split())
+        self.assertGreater(len(listed & pids), 0.95 * len(pids))
+        ran = self.inside("/beamdump-sample", "stacks", self.node.pid)
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        ran = self.inside("/beamdump-watch", "--check", "--rule", "processes > 100", self.node.pid)
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        self.assertIn(f"(process {self.node.pid})\nprocesses: ", ran.stdout)
+
+    def test_a_screen_without_terminfo_is_refused_with_what_helps(self):
+        """As the program that is linked dynamically does it; with terminfo it has its screen."""
+        root = in_root(self.root, "/beamdump-sample", "top", self.node.pid)
+        script = ["script", "--quiet", "--return", "--command", shlex.join(map(str, root)), "/dev/null"]
+        ran = run(*script, env={**os.environ, "TERM": "xterm"})
+        self.assertEqual(ran.returncode, 2, ran.stdout)
+        self.assertIn("use --once or --count", ran.stdout)
 
     def test_users_without_the_roots_libraries(self):
         """The C library would load what nsswitch.conf names; a static program must not."""

@@ -58,6 +58,7 @@ told 'mailbox: .*written to' 1
 pid=$(systemctl show --value --property=MainPID beamdump-watch)
 echo "USER $(stat -c %U /proc/$(systemctl show --value --property=MainPID node))"
 grep -E '^(Cap|NoNewPrivs|Seccomp:)' /proc/$pid/status
+echo "LOCKED $(sed -n 's/^VmLck:[^0-9]*//p' /proc/$pid/status)"
 echo "ADJUSTED $(cat /proc/$pid/oom_score_adj)"
 # What the service's processes can write.
 for where in /etc /usr /var /var/lib /srv /srv/node /root /boot $folder; do
@@ -115,6 +116,7 @@ class Service(unittest.TestCase):
             self.assertEqual(int(facts[kind], 16), CAPABILITIES, kind)
         self.assertEqual((facts["NoNewPrivs"], facts["Seccomp"]), ("1", "2"))
         self.assertIn("ADJUSTED 1000\n", told)
+        self.assertGreater(int(re.search(r"(?m)^LOCKED (\d+) kB$", told)[1]), 0)
         self.assertEqual(re.findall(r"(?m)^WRITES (\S+)$", told), ["/var/lib/beamdump"])
         modes = {name: (mode, user) for mode, user, name in re.findall(r"(?m)^MODE (\d+) (\w+) (\S+)$", told)}
         self.assertEqual(modes.pop("/var/lib/beamdump"), ("700", "root"))

@@ -19,7 +19,7 @@ import subprocess
 import time
 import unittest
 
-from support.memory.cgroup import MIB, MemoryCgroup, parent
+from support.memory.cgroup import MIB, MOUNT, MemoryCgroup, parent
 from support.nif import build_nif
 from support.node import (ApplicationStart, Node, base_environment, compile_testdata,
                           temporary_directory)
@@ -30,6 +30,13 @@ from watching import READY_SECONDS, Watch, WithNode, run, summary_of, wait_past
 LEAKS = int(os.environ.get("BEAMDUMP_LEAKS", "1"))
 LIMIT_MIB = 400
 KINDS = "mailbox", "heap", "rows", "binaries"
+CAP_IPC_LOCK = 14  # linux/capability.h
+
+
+def capable(capability):
+    """Whether this process has it, in the first user namespace or not."""
+    effective = re.search(r"CapEff:\s+(\w+)", pathlib.Path("/proc/self/status").read_text())[1]
+    return int(effective, 16) >> capability & 1 == 1
 
 
 def cached_bytes(file):
@@ -522,6 +529,61 @@ class Container(WithNode):
             self.assertIn(culprit, shown)
         self.assertIn("filling:fill/1", process)
         self.assertEqual(max(grew, key=grew.get), {"binaries": "binary", "rows": "ets"}.get(kind, "processes_memory"))
+
+
+class OwnResources(WithNode):
+    def locked(self, watch):
+        """Bytes that the kernel may not take back (VmLck)."""
+        watch.wait_for("watching")
+        status = pathlib.Path(f"/proc/{watch.process.pid}/status").read_text()
+        return int(re.search(r"VmLck:\s+(\d+) kB", status)[1]) * 1024
+
+    @unittest.skipUnless(os.geteuid() == 0, "locked memory without a limit needs root: NOT TESTED here")
+    def test_what_it_runs_stays_in_memory_where_that_has_no_limit(self):
+        node = self.workload("sample", 0.1)
+        limit = ("prlimit", "--memlock=65536:65536")
+        bounded = Watch(self.belongings, self.scratch / "bounded", node.pid,
+                        begin=("setpriv", "--bounding-set", "-ipc_lock", *limit))
+        self.assertEqual(self.locked(bounded), 0)
+        bounded.process.send_signal(signal.SIGUSR1)
+        bounded.wait_for("captured")
+        if not capable(CAP_IPC_LOCK):
+            self.skipTest("this root may not lock memory")
+        watch = Watch(self.belongings, self.scratch / "unbounded", node.pid, begin=limit)
+        # The program's file is a part of it.
+        self.assertGreater(self.locked(watch), WATCH.stat().st_size // 2)
+        # Its limit is as it was, for its children.
+        soft = re.search(r"Max locked memory\s+(\d+)", pathlib.Path(f"/proc/{watch.process.pid}/limits").read_text())
+        self.assertEqual(int(soft[1]), 65536)
+        watch.process.send_signal(signal.SIGUSR1)
+        watch.wait_for("captured")
+
+    @unittest.skipUnless(os.geteuid() == 0 and parent(), "no memory cgroup of version 1 can be made: NOT TESTED here")
+    def test_it_moves_to_a_cgroup_of_its_own(self):
+        of_node = MemoryCgroup("of-node")
+        self.belongings.callback(of_node.remove)
+        own = MemoryCgroup("own")
+        self.belongings.callback(own.remove)
+        own.remove()
+        node = self.workload("sample", 0.1)
+        name = own.directory.relative_to(MOUNT)
+        watch = Watch(self.belongings, self.scratch / "dumps", "--cgroup", name, "--rule", "processes > 1", "--command",
+                      f"cat /proc/self/cgroup > {self.scratch}/told.new; mv {self.scratch}/told.new {self.scratch}/told",
+                      node.pid, begin=of_node.holding())
+        watch.wait_for("captured")
+        told, deadline = self.scratch / "told", time.monotonic() + READY_SECONDS
+        while not told.exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        # What it starts, too.
+        self.assertRegex(told.read_text(), f"(?m)^\\d+:memory:.*/{own.directory.name}$")
+        self.assertNotIn(str(watch.process.pid), (of_node.directory / "cgroup.procs").read_text().split())
+        self.assertIn(str(watch.process.pid), (own.directory / "cgroup.procs").read_text().split())
+        self.assertEqual(watch.end(), 0)
+        for pair in (("../x", 2, "such as beamdump"), ("cgroup.procs/x", 1, "cgroup.procs/x: Not a directory")):
+            ended = subprocess.run([WATCH, "--cgroup", pair[0], str(node.pid)], stdin=subprocess.DEVNULL,
+                                   capture_output=True, text=True, timeout=READY_SECONDS)
+            self.assertEqual(ended.returncode, pair[1], ended.stderr)
+            self.assertIn(pair[2], ended.stderr)
 
 
 class Refusals(WithNode):

@@ -16,9 +16,9 @@ READY_SECONDS = 120
 
 
 class Watch:
-    """A watcher that runs, and what it has said so far."""
+    """A watcher that runs, and what it has said so far. `begin`: a command line that goes before its own."""
 
-    def __init__(self, belongings, folder, *options):
+    def __init__(self, belongings, folder, *options, begin=()):
         self.folder = folder
         self.log = folder.parent / f"{folder.name}.events"
         self.errors = folder.parent / f"{folder.name}.errors"
@@ -26,7 +26,7 @@ class Watch:
         free = () if "--free" in options else ("--free", "1M")
         with self.log.open("wb") as log, self.errors.open("wb") as errors:
             self.process = subprocess.Popen(
-                [WATCH, "--json", *free, "-o", folder, *map(str, options)],
+                [*map(str, begin), WATCH, "--json", *free, "-o", folder, *map(str, options)],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=errors)
         belongings.callback(self.end)
 

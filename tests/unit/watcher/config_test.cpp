@@ -1,5 +1,6 @@
 #include "rules/config.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -104,6 +105,24 @@ above = "30s"
     EXPECT_FALSE(RuleState(config->rules[0]).feed(seconds(1), {{Quantity::kMemory, {1e9}}}));
 }
 
+TEST(ConfigTest, ACgroupIsAPathBelowTheMount) {
+    const auto config = parse_config(R"(
+cgroup = "/agents/beamdump"
+[[rule]]
+of = "atoms"
+above = "90%"
+)",
+                                     "w");
+    ASSERT_TRUE(config) << config.error().message;
+    EXPECT_EQ(config->cgroup, "/agents/beamdump");
+    for (const std::string_view text : {"", "/", "..", "a/../b", "a/./b"}) {
+        EXPECT_FALSE(is_cgroup_name(text)) << text;
+        const auto refused = parse_config(fmt::format("cgroup = \"{}\"", text), "w");
+        ASSERT_FALSE(refused);
+        EXPECT_THAT(refused.error().message, HasSubstr("such as beamdump or /agents/beamdump"));
+    }
+}
+
 TEST(ConfigTest, CrashDumps) {
     const auto config = parse_config(R"(
 [crash_dumps]
@@ -127,7 +146,7 @@ TEST(ConfigTest, AnErrorNamesItsLineAndWhatIsAllowed) {
     const std::pair<std::string_view, std::string_view> wrong[] = {
         {"interval = \"soon\"\n", "w:1: interval is \"soon\", such as \"10s\""},
         {"\n\nfolders = \"x\"\n",
-         "w:3: the file has no key \"folders\"; it has all, capture, crash_dumps, folder"},
+         "w:3: the file has no key \"folders\"; it has all, capture, cgroup, crash_dumps, folder"},
         {"[limits]\nkeep = 0\n", "w:2: keep is a whole number from 1 on"},
         {"[limits]\nbytes = \"many\"\n", "w:2: bytes is \"many\", such as \"20GiB\""},
         {"limits = 3\n", "w:1: limits is a table"},

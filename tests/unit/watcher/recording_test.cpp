@@ -10,6 +10,7 @@
 
 #include <fstream>
 #include <iterator>
+#include <span>
 #include <sys/stat.h>
 #include <utime.h>
 
@@ -127,6 +128,34 @@ TEST_F(RecordingTest, OldReadingsLeaveMemoryAndFile) {
     EXPECT_EQ(kept.history().reading_size(), 101);
     EXPECT_LT(most_bytes, 152U * 400U);
     EXPECT_FALSE(std::filesystem::exists(file_.string() + ".new"));
+}
+
+TEST_F(RecordingTest, AClockThatJumpsLosesNoReading) {
+    constexpr std::int64_t kHour = 3'600'000'000;
+    auto kept = recording(seconds(100));
+    std::vector<std::int64_t> clock;
+    std::uintmax_t most_bytes = 0;
+    for (std::int64_t number = 0; number < 400; ++number) {
+        // An hour back, then a day forth, again and again.
+        const auto jumped = number % 80 < 40 ? -kHour : 24 * kHour;
+        clock.push_back(25 * kHour + jumped + number * 1'000'000);
+        ASSERT_TRUE(kept.add(seconds(number), reading(clock.back()), text_of_atom));
+        most_bytes = std::max(most_bytes, std::filesystem::file_size(file_));
+    }
+    // The last 100 s, whatever the clock said, in the order in which they were made.
+    const auto all = kept.history();
+    ASSERT_EQ(all.reading_size(), 101);
+    for (int at = 0; at <= 100; ++at) {
+        EXPECT_EQ(all.reading(at).at_us(), clock[static_cast<std::size_t>(299 + at)]);
+    }
+    const auto times = in_file().first;
+    EXPECT_GE(times.size(), 101U);
+    EXPECT_TRUE(std::ranges::equal(times, std::span(clock).last(times.size())));
+    EXPECT_LT(most_bytes, 152U * 400U);
+    records::History end;
+    end.set_node_ended_us(kHour);
+    ASSERT_TRUE(kept.finish(end));
+    EXPECT_TRUE(in_file().second);
 }
 
 TEST(RecordingLimitsTest, BoundReadingsAndReadingsOfAllProcesses) {

@@ -1,4 +1,5 @@
 #include "cli/options.h"
+#include "cli/own_resources.h"
 #include "cli/watcher.h"
 
 #include <libdump/base/return_if_error.h>
@@ -23,6 +24,10 @@ void take_requests() {
 
 Result<void> watch(WatchCommand command, program::Streams& streams,
                    const std::atomic<bool>& cancelled) {
+    if (!command.config.cgroup.empty() && !command.check) {
+        RETURN_IF_ERROR(move_to_cgroup(command.config.cgroup));
+    }
+    stay_in_memory();
     ASSIGN_OR_RETURN(auto how, nodes::locate_options(command.layout, false));
     ASSIGN_OR_RETURN(auto store, DumpStore::open(command.config.folder, command.config.limits));
     DescriptorOutput output(streams.out_descriptor, "standard output");

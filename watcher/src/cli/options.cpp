@@ -20,7 +20,7 @@ constexpr std::uint64_t kMostDumps = 1'000'000;
 /// The command line before validation.
 struct RawOptions {
     std::string config, memory, output, interval, window, distance, bytes, free, command, capture,
-        crash_dumps, record, layout;
+        crash_dumps, record, cgroup, layout;
     std::vector<std::string> nodes, rules;
     std::optional<std::uint64_t> most, keep;
     bool all = false;
@@ -118,6 +118,17 @@ void declare(CLI::App& app, RawOptions& raw) {
                                          text);
             },
             "");
+    app.add_option(
+           "--cgroup", raw.cgroup,
+           "Move to this cgroup of the memory controller first, which is made\nif it is not "
+           "there: what watcher and dumps take does not count\nagainst the node's limit")
+        ->type_name("NAME")
+        ->check(
+            [](const std::string& text) {
+                return is_cgroup_name(text) ? std::string()
+                                            : fmt::format("\"{}\" is not {}", text, kCgroupNames);
+            },
+            "");
     app.add_flag("--check", raw.check, "Show what each rule sees now, and end");
     app.add_flag("--json", raw.json, "Write events as JSON, a line each");
     app.add_option("--layout", raw.layout,
@@ -173,6 +184,9 @@ Result<void> apply(const RawOptions& raw, Config& config) {
     }
     config.crash_dumps.take = crash_dumps_named(raw.crash_dumps).value_or(config.crash_dumps.take);
     config.record = record_span_named(raw.record).value_or(config.record);
+    if (!raw.cgroup.empty()) {
+        config.cgroup = raw.cgroup;
+    }
     auto texts = raw.rules;
     if (!raw.memory.empty()) {
         texts.push_back(fmt::format("memory > {} for 5s", raw.memory));

@@ -114,14 +114,14 @@ Watcher::Watcher(Config config, beam::LocateOptions how, DumpStore store, EventL
 void Watcher::say(const NodeId* node, std::string_view kind, const std::string& sentence,
                   Facts facts, const std::string& about) {
     if (node == nullptr) {
-        log_.write(now(), {kind, sentence, std::move(facts)}, about);
+        log_.write(now(), {kind, sentence, std::move(facts)}, "", about);
         return;
     }
     if (!node->container.empty()) {
         facts.insert(facts.begin(), {"container", node->container});
     }
     facts.insert(facts.begin(), {{"node", node->name}, {"pid", std::to_string(node->pid)}});
-    log_.write(now(), {kind, sentence, std::move(facts)}, node->key() + " " + about);
+    log_.write(now(), {kind, sentence, std::move(facts)}, node->key(), about);
 }
 
 void Watcher::say_of(const NodeId& node, std::size_t rule, std::string_view kind,
@@ -191,7 +191,11 @@ Result<NodeReader> Watcher::wait_for_node() {
             return std::unexpected(node.error());
         }
         if (!told || there) {
-            say(nullptr, "waiting", fmt::format("waiting for the node: {}", node.error().message));
+            // Of one that starts again and again it is counted with its other events.
+            log_.write(
+                now(),
+                {"waiting", fmt::format("waiting for the node: {}", node.error().message), {}},
+                last_ended_);
             told = true;
         }
     }
@@ -342,6 +346,12 @@ bool Watcher::is_asked() {
 }
 
 Result<void> Watcher::run() {
+    auto outcome = watch_nodes();
+    log_.finish(now());
+    return outcome;
+}
+
+Result<void> Watcher::watch_nodes() {
     const auto outcome = config_.several() ? watch_several() : watch_one();
     for (auto& [pid, node] : nodes_) {
         end_recording(node, false);
@@ -358,6 +368,7 @@ Result<void> Watcher::run() {
 }
 
 void Watcher::step() {
+    log_.look(now());
     look_after_children();
     look_after_crash_dumps();
     if (is_asked()) {
@@ -376,6 +387,7 @@ void Watcher::step() {
         const auto id = at->second.reader.id();
         end_recording(at->second, true);
         say(&id, "ended", fmt::format("{} (process {}) has ended", id.text(), id.pid));
+        last_ended_ = id.key();
         for (const auto rule : rules_on(Rule::On::kEnd)) {
             act(at->second, rule, "the node ended");
         }

@@ -67,6 +67,8 @@ class Watcher {
     };
     using Facts = std::vector<std::pair<std::string_view, std::string>>;
 
+    /// As run(), but for what the log counts.
+    Result<void> watch_nodes();
     Result<NodeReader> open_node();
     Result<NodeReader> wait_for_node();
     Result<void> watch_one();
@@ -134,6 +136,7 @@ class Watcher {
     std::set<Quantity> all_;     // by rules and recordings
     bool scans_ = false;
     std::map<pid_t, Watched> nodes_;
+    std::string last_ended_;  // NodeId::key() of the node that ended last
     std::map<pid_t, Candidate> candidates_;
     std::map<std::string, Crash> crashes_;  // by NodeId::key()
     std::optional<Capture> capture_;

@@ -285,6 +285,10 @@ Result<Config> read_tables(const toml::value& root, const std::string& name) {
                                    config.record = span.value_or(config.record);
                                    return span.has_value();
                                }));
+    RETURN_IF_ERROR(table.text("cgroup", kCgroupNames, [&config](const std::string& text) {
+        config.cgroup = text;
+        return is_cgroup_name(text);
+    }));
     if (const auto* const limits = table.find("limits")) {
         if (!limits->is_table()) {
             return table.error(*limits, "limits is a table: [limits]");
@@ -350,6 +354,13 @@ std::optional<CrashDumps::Take> crash_dumps_named(std::string_view name) {
            : name == "redact" ? std::optional(Take::kRedact)
            : name == "ignore" ? std::optional(Take::kIgnore)
                               : std::nullopt;
+}
+
+bool is_cgroup_name(std::string_view text) {
+    const auto path = std::filesystem::path(text).relative_path();
+    return !path.empty() && std::ranges::none_of(path, [](const std::filesystem::path& part) {
+        return part.empty() || part == "." || part == "..";
+    });
 }
 
 std::optional<std::chrono::milliseconds> record_span_named(std::string_view text) {

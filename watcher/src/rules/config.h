@@ -40,6 +40,8 @@ struct Config {
     CrashDumps crash_dumps{};
     /// How long readings are kept in a recording; 0: there is none.
     std::chrono::milliseconds record{3'600'000};
+    /// The cgroup that the watcher moves to, by its name below what is mounted; empty: none.
+    std::string cgroup{};
     std::vector<Rule> rules{};
 
     /// Whether several nodes may be watched.
@@ -50,6 +52,11 @@ struct Config {
 
 /// Config::record of a time, or of "off".
 std::optional<std::chrono::milliseconds> record_span_named(std::string_view text);
+
+/// Whether this can be Config::cgroup: a path without "..", below what is mounted.
+bool is_cgroup_name(std::string_view text);
+/// What it is, for errors.
+inline constexpr auto kCgroupNames = "a name of a cgroup, such as beamdump or /agents/beamdump";
 
 /// "convert", "redact" or "ignore".
 std::optional<CrashDumps::Take> crash_dumps_named(std::string_view name);
