@@ -47,8 +47,38 @@ std::string clock_text(std::uint64_t at_us) {
     return time_text(static_cast<std::int64_t>(at_us));
 }
 
+/// The earliest and the latest time. A clock that was set back passes some times twice.
 PlotTime time_of(const History& history) {
-    return {history.readings.front().at_us, history.readings.back().at_us};
+    const auto [least, most] = std::ranges::minmax(history.readings, {}, &HistoryReading::at_us);
+    return {least.at_us, most.at_us};
+}
+
+std::string difference_text(std::uint64_t earlier, std::uint64_t later) {
+    constexpr std::uint64_t kMost = std::uint64_t{1} << 50U;
+    return duration_text(static_cast<std::int64_t>(std::min(later - earlier, kMost)) * 1000);
+}
+
+std::string break_text(const query::HistoryBreak& found) {
+    return found.set_back()
+               ? fmt::format("The machine's clock was set back after {}, by {} at least.",
+                             clock_text(found.after_us),
+                             difference_text(found.at_us, found.after_us))
+               : fmt::format(
+                     "There is no reading from {} to {}: beamdump-watch or the machine did "
+                     "not run, or the clock was set forward.",
+                     clock_text(found.after_us), clock_text(found.at_us));
+}
+
+void print_breaks(Output& output, const History& history) {
+    constexpr std::size_t kShown = 5;
+    const auto breaks = query::breaks_of(history);
+    for (const auto& found : std::span(breaks).first(std::min(kShown, breaks.size()))) {
+        output.print("{}\n", break_text(found));
+    }
+    if (breaks.size() > kShown) {
+        output.print("Readings do not follow one another {} more times.\n",
+                     count_text(breaks.size() - kShown));
+    }
 }
 
 void print_quantities(Output& output, const History& history) {
@@ -178,12 +208,14 @@ std::string sparkline(
 std::string history_end_text(const History& history) {
     const auto last = history.readings.back().at_us;
     if (history.node_ended_us) {
-        const auto late = *history.node_ended_us - std::min(last, *history.node_ended_us);
-        auto text = fmt::format(
-            "The node had ended by {}; the last reading is {} older.",
-            clock_text(*history.node_ended_us),
-            duration_text(static_cast<std::int64_t>(std::min<std::uint64_t>(late, 1ULL << 50U)) *
-                          1000));
+        const auto ended = *history.node_ended_us;
+        auto text = ended < last
+                        ? fmt::format(
+                              "The node had ended by {}; the machine's clock was set back since "
+                              "the last reading.",
+                              clock_text(ended))
+                        : fmt::format("The node had ended by {}; the last reading is {} older.",
+                                      clock_text(ended), difference_text(last, ended));
         if (history.oom_kills_at_end.value_or(0) > 0) {
             text += fmt::format(
                 " Between them the kernel ended {} of its cgroup for lack of memory (OOM kill).",
@@ -210,7 +242,9 @@ void history_text(Output& output, const History& history, std::size_t most) {
                  one_line(history.dump.node_name.value_or("a node of unknown name")),
                  history.os_pid ? fmt::format(" (process {})", *history.os_pid) : std::string(),
                  counted(history.readings.size(), "reading"), clock_text(begin), clock_text(end));
-    output.print("{}\n\n", history_end_text(history));
+    output.print("{}\n", history_end_text(history));
+    print_breaks(output, history);
+    output.print("\n");
     history_tables(output, history, most);
 }
 
@@ -250,6 +284,11 @@ void history_json(Output& output, const History& history) {
     json.member("node_ended_us", history.node_ended_us);
     json.member("watcher_ended_us", history.watcher_ended_us);
     json.member("oom_kills_at_end", history.oom_kills_at_end);
+    write_objects(json, "breaks", query::breaks_of(history), [&](const query::HistoryBreak& found) {
+        json.member("after_us", found.after_us);
+        json.member("at_us", found.at_us);
+        json.member("clock_set_back", found.set_back());
+    });
     write_history(json, history);
     json.finish();
 }

@@ -63,7 +63,8 @@ inline void add_history(DumpBuilder& builder) {
 }
 
 /// A recording of beamdump-watch, a frame for each reading. `end`: what History says of it.
-inline std::vector<std::byte> sample_recording(const records::History& end = {}) {
+inline std::vector<std::byte> sample_recording(const records::History& end = {},
+                                               records::History history = sample_history()) {
     DumpBuilder builder({.threads = 1, .frame_bytes = 4096});
     records::Capture capture;
     capture.set_mode(records::CAPTURE_MODE_RECORDING);
@@ -75,7 +76,6 @@ inline std::vector<std::byte> sample_recording(const records::History& end = {})
     node.set_name_atom(2);
     builder.trailer().set_node_offset(builder.append(format::RecordKind::kNode, node));
     builder.add_atoms(0, kSampleAtoms);
-    auto history = sample_history();
     history.MergeFrom(end);
     for (auto& reading : *history.mutable_reading()) {
         records::History page;

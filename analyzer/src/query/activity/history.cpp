@@ -265,7 +265,35 @@ Result<History> read_history(Dump& dump, const std::string& file) {
                     "the dump has no readings: dumps of beamdump-watch have them, and its "
                     "recordings (*.recording)");
     }
+    // How much time has passed there is not known.
+    for (const auto& found : breaks_of(history)) {
+        history.readings[found.reading].processor.reset();
+    }
     return history;
+}
+
+std::vector<HistoryBreak> breaks_of(const History& history) {
+    constexpr std::uint64_t kLeastGap = 10'000'000;
+    constexpr std::uint64_t kTimesAsLong = 10;
+    std::vector<HistoryBreak> steps;
+    std::vector<std::uint64_t> forward;
+    for (std::size_t at = 1; at < history.readings.size(); ++at) {
+        const auto& step =
+            steps.emplace_back(history.readings[at - 1].at_us, history.readings[at].at_us, at);
+        if (!step.set_back()) {
+            forward.push_back(step.at_us - step.after_us);
+        }
+    }
+    auto gap = kLeastGap;
+    if (!forward.empty()) {
+        const auto middle = forward.begin() + static_cast<std::ptrdiff_t>(forward.size() / 2);
+        std::ranges::nth_element(forward, middle);
+        gap = std::max(gap, kTimesAsLong * *middle);
+    }
+    std::erase_if(steps, [gap](const HistoryBreak& step) {
+        return !step.set_back() && step.at_us - step.after_us <= gap;
+    });
+    return steps;
 }
 
 std::optional<History> history_from(History history, std::uint64_t at_us) {

@@ -47,11 +47,20 @@ struct HistoryOfProcess {
     [[nodiscard]] std::optional<std::uint64_t> messages_growth() const;
 };
 
+/// Two readings, one after the other, between which the machine's clock was set back, or nothing
+/// was read for much longer than otherwise.
+struct HistoryBreak {
+    std::uint64_t after_us = 0;  ///< what the clock said at the first one
+    std::uint64_t at_us = 0;     ///< and at the second
+    std::size_t reading = 0;     ///< the second one, in History::readings
+    [[nodiscard]] bool set_back() const { return at_us < after_us; }
+};
+
 struct History {
     DumpFacts dump;
     bool recording = false;  ///< a file of beamdump-watch, not a dump's part
     std::optional<std::uint64_t> os_pid;
-    std::vector<HistoryReading> readings;        ///< at least one; in order of time
+    std::vector<HistoryReading> readings;        ///< at least one; as they were made
     std::vector<std::uint64_t> scans_us;         ///< when readings of all processes began
     std::vector<HistoryOfProcess> processes;     ///< in order of their first reading
     std::optional<std::uint64_t> node_ended_us;  ///< when beamdump-watch saw that it had ended
@@ -68,6 +77,10 @@ std::span<const Column> history_process_columns();
 
 /// kNotFound: the dump has no readings.
 Result<History> read_history(Dump& dump, const std::string& file);
+
+/// Where the times of a history's readings do not follow one another. A clock that was set forward
+/// is not told from a machine that slept.
+std::vector<HistoryBreak> breaks_of(const History& history);
 
 /// The part from a moment on; nullopt: fewer than two readings are in it.
 std::optional<History> history_from(History history, std::uint64_t at_us);

@@ -104,6 +104,41 @@ TEST_F(HistoryTest, ARecordingThatIsCutAnywhereHasTheFirstReadings) {
     EXPECT_GT(ended_with_a_frame, 0U);
 }
 
+TEST_F(HistoryTest, AClockThatJumpsIsTold) {
+    constexpr std::int64_t kHour = 3'600'000'000;
+    const auto jump = [](records::History& history, int from, std::int64_t by) {
+        for (int at = from; at < history.reading_size(); ++at) {
+            auto& reading = *history.mutable_reading(at);
+            reading.set_at_us(reading.at_us() + by);
+        }
+    };
+    auto history = sample_history();
+    jump(history, 20, -kHour);
+    jump(history, 40, 24 * kHour);
+    records::History end;
+    end.set_node_ended_us(kHistoryBegin);
+    program_.put("jumps.beamdump", sample_recording(end, history));
+    const auto ran = program_.run({"history", "jumps.beamdump"});
+    EXPECT_EQ(ran.status, 0) << ran.err;
+    EXPECT_THAT(ran.out, HasSubstr("60 readings from 2023-11-14 21:16:40 UTC to 2023-11-15 "
+                                   "21:23:10 UTC\n"
+                                   "The node had ended by 2023-11-14 22:13:20 UTC; the machine's "
+                                   "clock was set back since the last reading.\n"
+                                   "The machine's clock was set back after 2023-11-14 22:16:30 "
+                                   "UTC, by 59 m 50 s at least.\n"
+                                   "There is no reading from 2023-11-14 21:19:50 UTC to 2023-11-15 "
+                                   "21:20:00 UTC: beamdump-watch or the machine did not run, or "
+                                   "the clock was set forward.\n\n"));
+    // What was read is in its order, and a step of unknown length has no share of a processor.
+    EXPECT_THAT(ran.out, HasSubstr("memory     100.0 MiB  100.0 MiB  159.0 MiB  159.0 MiB"));
+    EXPECT_THAT(ran.out, HasSubstr("processor      50.0%      50.0%      50.0%      50.0%"));
+    const auto json = program_.run({"history", "jumps.beamdump", "--json"}).out;
+    EXPECT_THAT(json, HasSubstr("\"clock_set_back\": true"));
+    EXPECT_THAT(json, HasSubstr("\"clock_set_back\": false"));
+    EXPECT_THAT(program_.run({"history", "recording.beamdump", "--json"}).out,
+                Not(HasSubstr("clock_set_back")));
+}
+
 TEST_F(HistoryTest, OtherCommandsRefuseARecording) {
     for (const auto* command : {"summary", "processes", "memory"}) {
         const auto ran = program_.run({command, "recording.beamdump"});
