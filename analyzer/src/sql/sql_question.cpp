@@ -1,5 +1,6 @@
 #include "sql/sql_question.h"
 
+#include "sql/sql_bounded.h"
 #include "sql/sql_row_terms.h"
 #include "sql/sql_rows.h"
 #include "sql/sql_terms.h"
@@ -23,13 +24,6 @@ namespace {
 using query::Cell;
 using query::Column;
 using query::ColumnKind;
-
-struct Closer {
-    void operator()(sqlite3* database) const { sqlite3_close_v2(database); }
-    void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
-};
-using Database = std::unique_ptr<sqlite3, Closer>;
-using Statement = std::unique_ptr<sqlite3_stmt, Closer>;
 
 /// Rows of one table of one thing in one dump, in which terms are looked into.
 struct Origin {
@@ -59,6 +53,7 @@ struct Asked {
     std::deque<OpenedOrigin> opened;  ///< some of them, the last one used first
     std::optional<Error> error;       ///< of a table: SQLite's own has a text only
     LeftOut left_out;
+    std::size_t calls = 0;  ///< of functions that the statement writes
     bool reads_terms = false;
     bool found_terms = false;  ///< a function of terms gave one
     std::string no_part;       ///< why the first that did not gave none
@@ -693,6 +688,8 @@ void call_of_row(sqlite3_context* context, int count, sqlite3_value** values) {
     give(context, answer->value);
 }
 
+constexpr std::size_t kMostCalls = 1000;
+
 /// Lets a statement read tables of dumps and call functions.
 int authorize(void* data, int action, const char* first, const char* second,
               const char* /*database*/, const char* /*trigger*/) {
@@ -705,6 +702,13 @@ int authorize(void* data, int action, const char* first, const char* second,
         case SQLITE_RECURSIVE:
             return SQLITE_OK;
         case SQLITE_FUNCTION:
+            // Between two looks at the limits each of them is called once at most.
+            if (++asked.calls > kMostCalls) {
+                asked.error = {
+                    ErrorCode::kLimit,
+                    fmt::format("the statement has more than {} calls of functions", kMostCalls)};
+                return SQLITE_DENY;
+            }
             asked.reads_terms =
                 asked.reads_terms ||
                 (second != nullptr && std::ranges::any_of(term_functions(), [&](const auto& one) {
@@ -776,7 +780,8 @@ class Asking final : public Question {
     }
 
   private:
-    explicit Asking(const QuestionLimits& limits) : limits_(limits), asked_(limits) {}
+    explicit Asking(const QuestionLimits& limits)
+        : limits_(limits), asked_(limits), bounded_(limits.stop) {}
 
     Result<void> open() {
         sqlite3* database = nullptr;
@@ -809,9 +814,10 @@ class Asking final : public Question {
                                        SQLITE_UTF8, &row_calls_.back(), call_of_row, nullptr,
                                        nullptr, nullptr);
         }
+        bounded_.put_into(database);
         sqlite3_db_config(database, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
         constexpr int kMostStatementBytes = 1 << 20;
-        constexpr int kMostTextBytes = 1 << 28;
+        constexpr int kMostTextBytes = 1 << 24;
         sqlite3_limit(database, SQLITE_LIMIT_SQL_LENGTH, kMostStatementBytes);
         sqlite3_limit(database, SQLITE_LIMIT_LENGTH, kMostTextBytes);
         sqlite3_limit(database, SQLITE_LIMIT_ATTACHED, 0);
@@ -872,6 +878,8 @@ class Asking final : public Question {
                     return std::unexpected(std::move(stopped.error()));
                 }
                 return fail(ErrorCode::kLimit, "the statement took too many steps");
+            case SQLITE_TOOBIG:
+                return fail(ErrorCode::kLimit, "SQL: " + text);
             case SQLITE_AUTH:
                 return fail(ErrorCode::kUsage,
                             "only SELECT of the dump's tables is possible: " + text);
@@ -905,13 +913,15 @@ class Asking final : public Question {
         }
     }
 
-    static constexpr int kStepsOfACall = 10'000;
+    // A step that makes a text of 16 MiB takes a tenth of a second.
+    static constexpr int kStepsOfACall = 100;
 
     QuestionLimits limits_;
     Asked asked_;
     std::vector<Module> modules_;
     std::vector<Function> functions_;
     std::vector<RowCall> row_calls_;
+    BoundedFunctions bounded_;
     std::vector<std::string> columns_;
     Database database_;
     Statement statement_;

@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import random
+import re
 import subprocess
 import tempfile
 import unittest
@@ -30,13 +31,15 @@ MAY_BE_ABSENT = {"history", "profile", "schedulers", "sections", "sockets", "all
 MAY_BE_EMPTY = [f"SELECT * FROM {table} LIMIT 1000" for table in
                 ("history", "history_processes", "samples", "sockets", "allocators", "carriers", "schedulers")]
 EVERY_TABLE = [*MAY_BE_EMPTY, *(f"SELECT * FROM {table} LIMIT 1000" for table in (
-    "binaries", "ets_tables", "modules", "nodes", "persistent_terms", "ports", "processes", "timers")),
+    "binaries", "ets_tables", "hang", "modules", "nodes", "persistent_terms", "ports", "processes", "timers")),
     *(f"SELECT o.* FROM processes p, {table}(p.pid) o LIMIT 1000" for table in (
         "messages", "dictionary", "stack", "heap_roots")),
     "SELECT t.* FROM processes p, heap_roots(p.pid) r, terms(p.pid, r.step) t LIMIT 1000",
     "SELECT h.* FROM (SELECT pid FROM processes LIMIT 3) p, holders(p.pid) h LIMIT 1000",
     "SELECT r.*, text(r.value), tag(r.value) FROM ets_tables t, ets_rows(t.id) r LIMIT 1000",
     "SELECT text(m.value), tag(m.value), element(m.value, 1) FROM processes p, messages(p.pid) m LIMIT 1000",
+    "SELECT kind(m.value), part(m.value, 'element 1'), matches(m.value, '_') FROM processes p, messages(p.pid) m "
+    "LIMIT 1000",
     "SELECT term(p.pid, 'message 1') FROM processes p"]
 
 # Each incident: calls, the last of which has to say this.
@@ -72,18 +75,6 @@ class Client(assistant.Client):
         super().setUpClass()
         cls.scratch = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
 
-
-class Tools(Client):
-    @classmethod
-    def setUpClass(cls):
-        super().setUpClass()
-        cls.node = start_workload("sample")
-        cls.addClassCleanup(cls.node.stop)
-        cls.dump = cls.scratch / "node.beamdump"
-        tools.capture(cls.node, cls.dump, "--ets", "full")
-        cls.crash = cls.scratch / "erl_crash.dump"
-        tools.expect(tools.analyze("crash-dump", cls.dump, "-o", cls.crash), 0, 3)
-
     def arguments(self, tool, dump):
         """What calls a tool about a dump, by the schema that the server gives."""
         wanted = {name: "code_server" if value == "P" else value for name, value in
@@ -98,6 +89,18 @@ class Tools(Client):
         if tool["name"] == "open":
             wanted["path"] = str(self.scratch / dump)
         return wanted
+
+
+class Tools(Client):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.node = start_workload("sample")
+        cls.addClassCleanup(cls.node.stop)
+        cls.dump = cls.scratch / "node.beamdump"
+        tools.capture(cls.node, cls.dump, "--ets", "full")
+        cls.crash = cls.scratch / "erl_crash.dump"
+        tools.expect(tools.analyze("crash-dump", cls.dump, "-o", cls.crash), 0, 3)
 
     def call_all(self, dump, mode):
         """The answers of all tools, by name."""
@@ -203,13 +206,48 @@ class Tools(Client):
 
 
 class Long(Client):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        node = start_workload("standard", 0.1)
+        cls.addClassCleanup(node.stop)
+        cls.dump, cls.crash = cls.scratch / "large.beamdump", cls.scratch / "large_erl_crash.dump"
+        tools.capture(node, cls.dump, "--ets", "full")
+        tools.expect(tools.analyze("crash-dump", cls.dump, "-o", cls.crash), 0, 3)
+
+    def test_every_answer_is_bounded(self):
+        """Of each tool with what it needs alone, and with every row; what is left out is on its other pages."""
+        options = ["--folder", self.scratch, self.dump]
+        listed = self.ask([{"list": "tools"}], *options)["answers"][0]["tools"]
+        steps = []
+        for tool in listed:
+            least = self.arguments(tool, self.dump.name)
+            more = {name: value for name, value in (("limit", 0), ("list", True), ("lines", True))
+                    if name in tool["inputSchema"]["properties"]}
+            steps += [{"call": tool["name"], "arguments": least}, {"call": tool["name"], "arguments": least | more}]
+        steps += [{"call": "sql", "arguments": {"dumps": [self.dump.name], "statement": statement}} for statement in (
+            "SELECT * FROM processes", "SELECT group_concat(pid) FROM processes",
+            "SELECT * FROM ets_tables t, ets_rows(t.id) LIMIT 3000")]
+        answers = self.ask(steps, *options)["answers"]
+        self.assertEqual(len(answers), len(steps))
+        largest, divided = {}, []
+        for step, answer in zip(steps, answers):
+            text = answer["content"][0]["text"]
+            largest[step["call"]] = max(len(text.encode()), largest.get(step["call"], 0))
+            if not answer["isError"] and answer["structuredContent"]["pages"] > 1:
+                self.assertIn("ask again with the argument page", answer["structuredContent"]["left_out"])
+                divided.append(step | {"pages": answer["structuredContent"]["pages"]})
+        self.assertGreater(len(divided), 5)
+        # is_bounded looks at each of these, too.
+        last = [{"call": step["call"], "arguments": step["arguments"] | {"page": step["pages"]}} for step in divided]
+        for answer in self.ask(last, *options)["answers"]:
+            self.assertFalse(answer["isError"], answer["content"][0]["text"])
+        print(f"{len(largest)} tools, {len(divided)} answers of several pages; bytes of the text at most:",
+              dict(sorted(largest.items(), key=lambda one: -one[1])[:8]), flush=True)
+
     def test_a_long_call_tells_its_progress_and_is_cancelled(self):
         """Of a crash dump's text, which is read from its beginning."""
-        node = start_workload("standard", 0.1)
-        self.addCleanup(node.stop)
-        dump, crash = self.scratch / "large.beamdump", self.scratch / "large_erl_crash.dump"
-        tools.capture(node, dump)
-        tools.expect(tools.analyze("crash-dump", dump, "-o", crash), 0, 3)
+        crash = self.crash
         search = {"call": "search", "arguments": {"dump": crash.name, "pattern": "{never_there, _}"}}
         ask = {"call": "sql", "arguments": endless(crash.name)}
         told, cancelled, after = self.ask([search | {"progress": True}, ask | {"cancel": 0.3}, {"call": "list"}],
@@ -244,6 +282,43 @@ class Solved(Client):
 
 
 class Redacted(Client):
+    def other_texts(self, dump, listed, holders, options):
+        """All lists, all resources, and for each tool what it says of wrong arguments."""
+        lists = [{"list": kind} for kind in ("tools", "resources", "templates")]
+        told = self.ask(lists, *options)["answers"]
+        reads = [{"read": resource["uri"]} for resource in told[1]["resources"]]
+        self.assertEqual(len(reads), 4)
+        wrong = []
+        for tool in listed:
+            arguments = self.arguments(tool, dump)
+            wrong.append({"call": tool["name"], "arguments": arguments | {"never_an_argument": 1}})
+            for name, schema in tool["inputSchema"]["properties"].items():
+                if name not in ("dump", "dumps", "before", "after", "page"):
+                    # A name that is none is often answered with those that there are.
+                    wrong.append({"call": tool["name"], "arguments": arguments | {
+                        name: [] if schema.get("type") == "integer" else -1}})
+                    wrong.append({"call": tool["name"], "arguments": arguments | {name: "never_a_name"}})
+        wrong += [{"call": tool, "arguments": {"dump": dump, "process": holders[0], "path": path}}
+                  for tool in ("heap", "term")
+                  for path in ("message 99999", "message 1/key x", "dictionary no", "y9999")]
+        wrong += [{"call": "sql", "arguments": {"dumps": [dump], "statement": statement}} for statement in (
+            "SELECT nothing FROM processes", "SELECT * FROM messages('never_a_name')", "SELECT element(1, 1)",
+            f"SELECT term('{holders[0]}', 'message 99999')", "SELECT * FROM ets_rows('never_a_name')")]
+        answers = self.ask(reads, *options)["answers"]
+        self.assertFalse([answer for answer in answers if "error" in answer])
+        errors = self.ask(wrong, *options)["answers"]
+        self.assertGreater(len([answer for answer in errors if answer.get("isError", True)]), 100)
+        print(f"{dump}: {len(reads)} resources, {len(errors)} calls with wrong arguments", flush=True)
+        return json.dumps([told, answers, errors])
+
+    def test_each_table_is_asked(self):
+        """`EVERY_TABLE` has each table of `sql --tables`."""
+        listed = tools.expect(tools.analyze("sql", "--tables"), 0).output
+        names = set(re.findall(r"^(\w+)(?:\([\w, ]*\))?: ", listed, re.MULTILINE))
+        print(len(names), "tables", flush=True)
+        self.assertEqual({name for name in names if not any(re.search(rf"\b{name}\b", asked) for asked in EVERY_TABLE)},
+                         set())
+
     def test_no_planted_text_is_in_an_answer(self):
         chance = random.Random(39)
         secrets = ["".join(chance.choices(LETTERS, k=16)) for _ in range(2100)]
@@ -316,6 +391,10 @@ class Redacted(Client):
             if chosen is options and dump == "whole.beamdump":
                 self.assertTrue(all(answer["isError"] for answer in answers))
                 self.assertIn("is not redacted", said)
+        # What is no answer of a tool: lists, resources, errors.
+        for dump, chosen in (("whole.beamdump", [whole]), ("redacted.beamdump", ["--redacted-only", redacted])):
+            said = self.other_texts(dump, listed, holders, chosen)
+            texts[dump, "other texts"] = sum(secret in said for secret in secrets)
         # Whole answers, in pages that no model would take.
         self.bounded = False
         for dump, chosen in (("whole.beamdump", [whole]), ("redacted.beamdump", ["--redacted-only", redacted])):
@@ -329,6 +408,8 @@ class Redacted(Client):
                                 if not answer["isError"]))
             texts[dump, "every tool"] = sum(secret in said for secret in secrets)
         print(f"planted texts in answers: {texts}", flush=True)
+        self.assertGreater(texts["whole.beamdump", "other texts"], 0, "the node's name is in a resource")
+        self.assertEqual(texts["redacted.beamdump", "other texts"], 0)
         self.assertGreater(texts["whole.beamdump", "every tool"], 500, "the questions do not show the texts")
         self.assertEqual(texts["redacted.beamdump", "every tool"], 0)
         self.assertGreater(texts["whole.beamdump", 3], 100, "the questions do not show the texts")

@@ -426,6 +426,52 @@ TEST_F(SqlTest, MemoryAndStepsAreBounded) {
     EXPECT_EQ(done.error().code, ErrorCode::kLimit);
 }
 
+TEST_F(SqlTest, NoCallOfAFunctionTakesLong) {
+    const std::string zeros = "hex(zeroblob(4000000))";
+    const std::string other = "substr(hex(zeroblob(1000000)), 1, 200) || 'x'";
+    for (const std::string& call : std::vector<std::string>{
+             "instr(" + zeros + ", hex(zeroblob(1000000)) || '1')",
+             "replace(" + zeros + ", hex(zeroblob(1000000)) || '1', 'x')",
+             "trim(" + zeros + ", hex(zeroblob(1000000)))",
+             "ltrim(" + zeros + ", hex(zeroblob(1000000)))",
+             "rtrim(" + zeros + ", hex(zeroblob(1000000)))", zeros + " LIKE '%' || " + other,
+             zeros + " LIKE '%!%' || " + other + " ESCAPE '!'", zeros + " GLOB '*' || " + other,
+             "json_patch('\"' || " + zeros + " || '\"', '\"' || " + zeros + " || '\"')"}) {
+        const Ran ran = ask("SELECT " + call);
+        EXPECT_EQ(ran.status, 1) << call;
+        EXPECT_THAT(ran.err, HasSubstr("would take too long")) << call;
+    }
+    const Ran text = ask("SELECT length(hex(zeroblob(10000000)))");
+    EXPECT_EQ(text.status, 1);
+    EXPECT_THAT(text.err, HasSubstr("too big"));
+    std::string many = "SELECT 1";
+    for (int call = 0; call < 1001; ++call) {
+        many += "\n, abs(1)";
+    }
+    const Ran calls = ask(many);
+    EXPECT_EQ(calls.status, 1);
+    EXPECT_THAT(calls.err, HasSubstr("more than 1000 calls of functions"));
+}
+
+TEST_F(SqlTest, FunctionsThatAreBoundedAnswerAsSqlitesOwn) {
+    EXPECT_EQ(
+        rows("SELECT 'aXb' LIKE 'A_B' AS a, 'a%' LIKE 'a!%' ESCAPE '!' AS b, "
+             "'abc' LIKE 'a!%' ESCAPE '!' AS c, 'abc' GLOB '[a-b]*' AS d, 'Abc' GLOB 'a*' AS e, "
+             "NULL LIKE 'x' AS f"),
+        "a,b,c,d,e,f\n1,1,0,1,0,\n");
+    EXPECT_EQ(rows("SELECT instr('h\u00e9llo', 'llo') AS a, instr(x'c3a96c', x'6c') AS b, "
+                   "instr('abc', '') AS c, instr(1234, 34) AS d, instr(NULL, 'x') AS e"),
+              "a,b,c,d,e\n3,3,1,3,\n");
+    EXPECT_EQ(rows("SELECT replace('abab', 'ab', 'c') AS a, replace('x', '', 'y') AS b, "
+                   "trim('xxaxyx', 'xy') AS c, ltrim('  a ') || '|' AS d, rtrim('axx', 'x') AS e, "
+                   "typeof(replace(12, 1, 3)) AS f"),
+              "a,b,c,d,e,f\ncc,x,a,a |,a,text\n");
+    EXPECT_EQ(rows("SELECT json_patch('{\"a\":1,\"b\":2}', '{\"a\":null}') ->> 'b' AS b"),
+              "b\n2\n");
+    EXPECT_THAT(ask("SELECT 'a' LIKE 'b' ESCAPE 'xx'").err,
+                HasSubstr("ESCAPE expression must be a single character"));
+}
+
 TEST_F(SqlTest, TextsAreComparedByTheCollationThatIsAskedFor) {
     EXPECT_EQ(rows("SELECT pid FROM processes WHERE registered_name = 'ALPHA' COLLATE NOCASE"),
               "pid\n<0.1.0>\n");

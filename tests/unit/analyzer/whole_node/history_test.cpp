@@ -125,7 +125,7 @@ TEST_F(HistoryTest, AClockThatJumpsIsTold) {
                                    "The node had ended by 2023-11-14 22:13:20 UTC; the machine's "
                                    "clock was set back since the last reading.\n"
                                    "The machine's clock was set back after 2023-11-14 22:16:30 "
-                                   "UTC, by 59 m 50 s at least.\n"
+                                   "UTC, by 59 min 50 s at least.\n"
                                    "There is no reading from 2023-11-14 21:19:50 UTC to 2023-11-15 "
                                    "21:20:00 UTC: beamdump-watch or the machine did not run, or "
                                    "the clock was set forward.\n\n"));
