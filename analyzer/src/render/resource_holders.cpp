@@ -1,6 +1,7 @@
 #include "render/resource_holders.h"
 
 #include "render/holders.h"
+#include "render/shared/process_counts.h"
 
 #include <libdump/base/amount_text.h>
 

@@ -66,13 +66,13 @@ struct CaptureOptions {
     bool no_heaps = false;
     /// No literals: neither what is written in the modules' code nor persistent terms.
     bool no_literals = false;
+    /// Whether addresses in `blocks` are searched for in the node's memory.
+    bool search_pointers = false;
     /// Rows of ETS tables; nothing: none where only some processes or none are captured, else a
     /// sample.
     std::optional<EtsRowsWanted> ets;
     /// Allocators ("binary_alloc") whose blocks in use are written too.
     std::vector<std::string> blocks;
-    /// Whether addresses in these are searched for in the node's memory.
-    bool search_pointers = false;
     /// Why it is taken, for the dump; empty: not said.
     std::string reason;
     /// Whether a copy from the running node is proven consistent. Off only where a test shows that
@@ -80,6 +80,8 @@ struct CaptureOptions {
     bool validate = true;
     /// Whether processes are read in a thread of its own while those before them are captured.
     bool read_ahead = true;
+    /// As if the executable had no symbols and no debug file.
+    bool no_symbols = false;
     /// A layout file to use whatever the release, or a folder of them to use instead of the
     /// built-in ones.
     std::optional<std::filesystem::path> layout;
@@ -89,8 +91,6 @@ struct CaptureOptions {
     std::optional<std::filesystem::path> history;
     /// Hides the values; also the filter of the DumpWriter. Null: nothing is hidden.
     std::shared_ptr<redact::Redactor> redactor;
-    /// As if the executable had no symbols and no debug file.
-    bool no_symbols = false;
     /// Debug files are looked for there too; empty: nowhere else than where the system has them.
     std::filesystem::path debug_folder;
     /// How much is held at a time.
