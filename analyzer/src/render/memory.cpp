@@ -251,7 +251,7 @@ void print_lost(Output& output, const query::AllocatorBlocks& allocator) {
         count_text(*allocator.lost_blocks), bytes_text(*allocator.lost_bytes),
         bytes_text(allocator.searched_bytes));
     if (allocator.unsearched_bytes != 0) {
-        output.print("  or held by what is in {} that could not be searched\n",
+        output.print("  {} could not be searched: what has an address there is not lost\n",
                      bytes_text(allocator.unsearched_bytes));
     }
 }

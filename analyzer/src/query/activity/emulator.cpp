@@ -140,8 +140,9 @@ class Reading {
                 traced.session_name = session.name_atom();
             }
         }
+        ProcessNames names(dump_);
         for (const auto& [key, traced] : found) {
-            RETURN_IF_ERROR(add_trace(key, traced));
+            RETURN_IF_ERROR(add_trace(key, traced, names));
         }
         std::ranges::stable_sort(into_.traces, std::ranges::greater(), &TraceLine::processes);
         into_.trace_total = into_.traces.size();
@@ -311,19 +312,20 @@ class Reading {
         return {};
     }
 
-    Result<void> add_trace(const TraceKey& key, const Traced& traced) {
+    Result<void> add_trace(const TraceKey& key, const Traced& traced, ProcessNames& names) {
         auto& line = into_.traces.emplace_back();
         if (traced.session_name) {
             line.session = atom_text(dump_, *traced.session_name);
         }
         if (key.owner_id) {
-            line.tracer = line_of(*key.owner_id);
+            auto& tracer = line.tracer.emplace();
+            tracer.pid = pid_text(*key.owner_id);
             ASSIGN_OR_RETURN(const auto at, dump_.processes().find(records::PROCESS_COLUMN_OWNER_ID,
                                                                    *key.owner_id));
             if (at) {
                 ASSIGN_OR_RETURN(const auto rows, dump_.processes().rows(std::array{*at}));
-                line.tracer = process_line(dump_, rows.front());
-                ProcessNames(dump_).add_to(*line.tracer, rows.front());
+                tracer = process_line(dump_, rows.front());
+                names.add_to(tracer, rows.front());
             }
         }
         if (key.port_number) {
