@@ -300,10 +300,8 @@ void EmulatorReader::put_destructor(Address code, records::ResourceType& into) c
     if (mapping == nullptr || !mapping->path.starts_with('/')) {
         return;
     }
-    // Its lowest mapping: they ascend.
-    const auto lowest = std::ranges::find(mappings.all(), mapping->path, &target::Mapping::path);
     into.set_destructor_file(std::filesystem::path(mapping->path).filename().native());
-    into.set_destructor_offset(code - lowest->range.begin);
+    into.set_destructor_offset(code - mappings.first_of(mapping->path)->range.begin);
 }
 
 void EmulatorReader::name_destructors(Types& types) const {

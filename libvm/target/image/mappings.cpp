@@ -102,6 +102,11 @@ const Mapping* Mappings::find(memory::Address address) const {
     return &*std::prev(next);
 }
 
+const Mapping* Mappings::first_of(std::string_view path) const {
+    const auto first = std::ranges::find(all_, path, &Mapping::path);
+    return first == all_.end() ? nullptr : &*first;
+}
+
 bool Mappings::readable(memory::AddressRange range) const {
     if (range.begin > range.end) {
         return false;

@@ -31,6 +31,8 @@ class Mappings {
     [[nodiscard]] const std::vector<Mapping>& all() const { return all_; }
     /// The mapping that holds `address`, or null.
     [[nodiscard]] const Mapping* find(memory::Address address) const;
+    /// A file's lowest mapping, or null. `path`: as Mapping has it.
+    [[nodiscard]] const Mapping* first_of(std::string_view path) const;
     /// Whether the whole range lies in readable mappings without a gap.
     [[nodiscard]] bool readable(memory::AddressRange range) const;
 

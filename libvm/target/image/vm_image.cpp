@@ -89,9 +89,9 @@ std::vector<Candidate> candidates(const ProcDirectory& process, const Mappings& 
         if (!file || !known.insert(mapping.path).second || known.size() > kMaxMappedFilesSearched) {
             continue;
         }
-        const auto first = std::ranges::find(mappings.all(), mapping.path, &Mapping::path);
+        const auto* first = mappings.first_of(mapping.path);
         const bool is_program = program && *program == mapping.path;
-        Candidate candidate{&*first,
+        Candidate candidate{first,
                             is_program ? process.path("exe") : reachable_path(process, *first)};
         if (!candidate.file.empty()) {
             found.insert(is_program ? found.begin() : found.end(), std::move(candidate));

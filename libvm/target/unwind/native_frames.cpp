@@ -371,9 +371,7 @@ NativePlace NativeFrames::place_at(Address address) {
     if (const auto* mapping = mappings.find(address);
         mapping != nullptr && mapping->path.starts_with('/')) {
         place.file = mapping->path;
-        // Its lowest mapping: they ascend.
-        place.file_begin =
-            std::ranges::find(mappings.all(), mapping->path, &Mapping::path)->range.begin;
+        place.file_begin = mappings.first_of(mapping->path)->range.begin;
     }
     auto* module = dwfl_addrmodule(session_->dwfl.get(), address);
     if (module == nullptr) {
