@@ -14,6 +14,7 @@ namespace {
 namespace dom = simdjson::dom;
 using namespace std::string_view_literals;
 
+/// In JSON.
 constexpr std::size_t kMostMessageBytes = 2'000;
 
 /// Content of a tool's answer.
@@ -50,11 +51,12 @@ std::vector<std::string> sentences_of(std::string_view text, std::string_view pr
         if (line.empty()) {
             continue;
         }
-        if (bytes + line.size() > kMostMessageBytes) {
+        const auto size = json_string(line).size();
+        if (bytes + size > kMostMessageBytes) {
             sentences.emplace_back("further messages are left out");
             break;
         }
-        bytes += line.size();
+        bytes += size;
         sentences.emplace_back(line);
     }
     return sentences;

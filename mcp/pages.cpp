@@ -1,4 +1,5 @@
 #include <libdump/base/amount_text.h>
+#include <libdump/base/return_if_error.h>
 #include <libdump/base/utf8.h>
 #include <libdump/text/json_writer.h>
 #include <mcp/message.h>
@@ -16,6 +17,9 @@ namespace {
 
 namespace dom = simdjson::dom;
 
+/// Of a member's name so many bytes are shown, as they are in JSON.
+constexpr std::size_t kNameBytes = 256;
+
 /// A name as a part of a JSON pointer.
 std::string pointer_part(std::string_view name) {
     std::string part;
@@ -23,6 +27,23 @@ std::string pointer_part(std::string_view name) {
         part += c == '~' ? "~0" : c == '/' ? "~1" : std::string(1, c);
     }
     return part;
+}
+
+/// A member's name; of one that has more than kNameBytes in JSON the beginning, with an ellipsis
+/// and the member's position, so that the names of one object are different.
+std::string bounded_name(std::string_view name, std::size_t position) {
+    if (json_escaped(name).size() <= kNameBytes) {
+        return std::string(name);
+    }
+    std::size_t kept = 0;
+    for (std::size_t bytes = 0;;) {
+        const auto length = std::max<std::size_t>(utf8_length(name.substr(kept)), 1);
+        bytes += json_escaped(name.substr(kept, length)).size();
+        if (bytes > kNameBytes) {
+            return fmt::format("{}…{}", name.substr(0, kept), position);
+        }
+        kept += length;
+    }
 }
 
 class Divider {
@@ -38,8 +59,10 @@ class Divider {
         } else if (value.is_object()) {
             begin(Kind::kObject);
             for (const auto [name, member] : dom::object(value)) {
-                inside_.back().name = name;
+                inside_.back().name = bounded_name(name, inside_.back().index);
+                inside_.back().name_json = json_string(inside_.back().name);
                 walk(member);
+                ++inside_.back().index;
             }
             end();
         } else if (value.is_array()) {
@@ -56,7 +79,13 @@ class Divider {
         }
     }
 
-    Page finish() && {
+    /// kLimit: the names and brackets around a value leave no room for it.
+    Result<Page> finish() && {
+        if (too_deep_) {
+            return fail(ErrorCode::kLimit,
+                        "the answer is nested too deep to be divided into pages: ask for less "
+                        "(depth, limit, one thing, sql)");
+        }
         page_.pages = current_;
         return std::move(page_);
     }
@@ -67,9 +96,10 @@ class Divider {
     /// A container that the walk is inside of, and its part that is walked.
     struct Level {
         Kind kind = Kind::kObject;
-        std::string name = {};
+        std::string name = {};  ///< of an object's member
+        std::string name_json = {};
         std::size_t index = 0;
-        bool open = false;  ///< on the wanted page
+        bool open = false;  ///< on the current page
         bool empty = true;  ///< there so far
     };
 
@@ -77,10 +107,36 @@ class Divider {
         return value.is_object() || value.is_array() || value.is_string();
     }
 
-    /// The bytes of a level's name and brackets around its parts.
-    static std::size_t cost(const Level& level) {
-        constexpr std::size_t kPunctuation = 6;
-        return level.name.size() + kPunctuation;
+    /// The part that is walked, as a part of a JSON pointer.
+    static std::string pointer_to_part(const Level& level) {
+        switch (level.kind) {
+            case Kind::kText:
+                return {};
+            case Kind::kArray:
+                return fmt::format("/{}", level.index);
+            case Kind::kObject:
+                break;
+        }
+        return "/" + pointer_part(level.name);
+    }
+
+    /// The most bytes that stand before a part of the level.
+    static std::size_t part_bytes(const Level& level) {
+        constexpr std::size_t kColonAndComma = 2;
+        return level.kind == Kind::kText ? 0 : level.name_json.size() + kColonAndComma;
+    }
+
+    /// The most bytes that the current page takes around a value: those of levels that are not yet
+    /// open on it, and of the value's own name.
+    [[nodiscard]] std::size_t bytes_around() const {
+        constexpr std::size_t kBrackets = 2;
+        std::size_t bytes = inside_.empty() ? 0 : part_bytes(inside_.back());
+        for (std::size_t at = 0; at < inside_.size(); ++at) {
+            if (!inside_[at].open) {
+                bytes += kBrackets + (at == 0 ? 0 : part_bytes(inside_[at - 1]));
+            }
+        }
+        return bytes;
     }
 
     void begin(Kind kind) { inside_.push_back({.kind = kind}); }
@@ -92,37 +148,48 @@ class Divider {
 
     /// Pieces of a text's JSON that end with a character.
     void add_pieces(std::string_view text) {
+        std::string piece;
         while (!text.empty()) {
-            std::size_t size = 0;
-            while (size < text.size() && size < kWholeBytes) {
-                size += std::max<std::size_t>(utf8_length(text.substr(size)), 1);
+            const auto length = std::max<std::size_t>(utf8_length(text), 1);
+            const std::string character = json_escaped(text.substr(0, length));
+            if (!piece.empty() && piece.size() + character.size() > kWholeBytes) {
+                add(piece);
+                piece.clear();
             }
-            add(json_escaped(text.substr(0, size)));
-            text.remove_prefix(size);
+            piece += character;
+            text.remove_prefix(length);
         }
+        add(piece);
     }
 
     void add(std::string_view json) {
-        const std::size_t bytes = json.size() + (inside_.empty() ? 0 : cost(inside_.back()));
-        if (filled_ && used_ + bytes > page_bytes_) {
+        std::size_t around = bytes_around();
+        if (filled_ && used_ + around + json.size() > page_bytes_) {
             next_page();
+            around = bytes_around();
         }
+        used_ += around + json.size();
+        too_deep_ = too_deep_ || used_ > page_bytes_;
         filled_ = true;
-        used_ += bytes;
         if (current_ != page_.number) {
-            page_.other_bytes += bytes;
-            return;
+            page_.other_bytes += around + json.size();
         }
         for (std::size_t at = 0; at < inside_.size(); ++at) {
             if (!inside_[at].open) {
                 separate(at);
-                page_.json += opening(inside_[at].kind);
+                put(opening(inside_[at].kind));
                 inside_[at].open = true;
                 inside_[at].empty = true;
             }
         }
         separate(inside_.size());
-        page_.json += json;
+        put(json);
+    }
+
+    void put(std::string_view json) {
+        if (current_ == page_.number) {
+            page_.json += json;
+        }
     }
 
     /// What stands before a part of the level above `depth`.
@@ -135,24 +202,26 @@ class Divider {
             return;
         }
         if (!level.empty) {
-            page_.json += ',';
+            put(",");
         }
         level.empty = false;
         if (level.kind == Kind::kObject) {
-            page_.json += json_string(level.name);
-            page_.json += ':';
+            put(level.name_json);
+            put(":");
         }
     }
 
-    static char opening(Kind kind) {
-        return kind == Kind::kObject ? '{' : kind == Kind::kArray ? '[' : '"';
+    static std::string_view opening(Kind kind) {
+        return kind == Kind::kObject ? "{" : kind == Kind::kArray ? "[" : "\"";
+    }
+
+    static std::string_view closing(Kind kind) {
+        return kind == Kind::kObject ? "}" : kind == Kind::kArray ? "]" : "\"";
     }
 
     void close(Level& level) {
         if (level.open) {
-            page_.json += level.kind == Kind::kObject  ? '}'
-                          : level.kind == Kind::kArray ? ']'
-                                                       : '"';
+            put(closing(level.kind));
             level.open = false;
         }
     }
@@ -162,19 +231,14 @@ class Divider {
             close(*level);
         }
         ++current_;
-        used_ = 0;
         filled_ = false;
+        std::string begins_at;
         for (const Level& level : inside_) {
-            used_ += cost(level);
+            begins_at += pointer_to_part(level);
         }
+        used_ = json_string(begins_at).size();
         if (current_ == page_.number) {
-            for (const Level& level : inside_) {
-                if (level.kind != Kind::kText) {
-                    page_.begins_at +=
-                        "/" + (level.kind == Kind::kObject ? pointer_part(level.name)
-                                                           : fmt::to_string(level.index));
-                }
-            }
+            page_.begins_at = std::move(begins_at);
         }
     }
 
@@ -182,8 +246,9 @@ class Divider {
     Page page_;
     std::vector<Level> inside_;
     std::uint64_t current_ = 1;
-    std::size_t used_ = 0;
+    std::size_t used_ = 0;  ///< of the current page, with what says where it begins
     bool filled_ = false;
+    bool too_deep_ = false;
 };
 
 }  // namespace
@@ -202,7 +267,7 @@ Result<Page> page_of(std::string_view answer, std::uint64_t number, std::size_t 
     }
     Divider divider(number, page_bytes);
     divider.walk(document);
-    Page page = std::move(divider).finish();
+    ASSIGN_OR_RETURN(Page page, std::move(divider).finish());
     if (number == 0 || number > page.pages) {
         return fail(ErrorCode::kUsage, fmt::format("there is no page {}: the answer has {}", number,
                                                    counted(page.pages, "page")));

@@ -27,8 +27,10 @@ struct Page {
 
 /// Divides an answer into pages: values stay in their order, each is on one page, under the names
 /// of what it is part of. Only what has more than kWholeBytes is divided: arrays and objects
-/// between their values, texts between characters. An answer that is no JSON is a text. kUsage:
-/// there is no such page.
+/// between their values, texts between characters, and names of what is divided are cut after 256
+/// bytes. A page and the JSON of its `begins_at` have at most `page_bytes` together, which are at
+/// least 2 * kWholeBytes. An answer that is no JSON is a text. kUsage: there is no such page;
+/// kLimit: the answer is nested too deep for pages of that size.
 Result<Page> page_of(std::string_view answer, std::uint64_t number,
                      std::size_t page_bytes = kPageBytes);
 

@@ -1,6 +1,8 @@
+#include <mcp/message.h>
 #include <mcp/pages.h>
 
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <simdjson.h>
 
@@ -11,6 +13,7 @@
 namespace beamdump::test {
 namespace {
 
+using mcp::json_string;
 using mcp::kPageBytes;
 using mcp::Page;
 using mcp::page_of;
@@ -24,7 +27,7 @@ std::vector<Page> pages_of(const std::string& answer) {
         }
         simdjson::dom::parser parser;
         EXPECT_EQ(parser.parse(page->json).error(), simdjson::SUCCESS) << page->json;
-        EXPECT_LE(page->json.size(), kPageBytes + 1000);
+        EXPECT_LE(page->json.size() + json_string(page->begins_at).size(), kPageBytes);
         pages.push_back(*std::move(page));
     }
     return pages;
@@ -120,6 +123,57 @@ TEST(McpPages, DeepAndWideObjectsAreDivided) {
     const auto of_wide = pages_of(wide);
     ASSERT_GT(of_wide.size(), 1);
     EXPECT_EQ(of_wide[1].begins_at.substr(0, 4), "/a~1");
+}
+
+TEST(McpPages, LongNamesOfWhatIsDividedAreCut) {
+    const std::string name = "\\u0001" + std::string(5'000, 'n');
+    const std::string value(4'000, 'v');
+    const auto pages = pages_of(
+        fmt::format(R"({{"rows":[{{"{}a":"{}","{}b":"{}"}}]}})", name, value, name, value));
+    ASSERT_EQ(pages.size(), 1);
+    simdjson::dom::parser parser;
+    const simdjson::dom::element answer = parser.parse(pages.front().json);
+    const simdjson::dom::object row = answer.at_pointer("/rows/0");
+    ASSERT_EQ(row.size(), 2);
+    for (int position = 0; const auto [cut, text] : row) {
+        EXPECT_TRUE(cut.starts_with("\u0001nnn"));
+        EXPECT_TRUE(cut.ends_with(fmt::format("n…{}", position++)));
+        EXPECT_EQ(text.get_string().value(), value);
+    }
+}
+
+TEST(McpPages, ControlCharactersCountAsTheyAreWritten) {
+    std::string text;
+    for (int at = 0; at < 20'000; ++at) {
+        text += "\\u0001";
+    }
+    EXPECT_GT(pages_of(fmt::format(R"({{"text":"{}"}})", text)).size(), 10);
+}
+
+TEST(McpPages, NamesAndBracketsOfAllLevelsCount) {
+    // Each value has ten levels of its own, which begin on its page.
+    const std::string open = R"({"a rather long name of a level":)";
+    std::string text = "[";
+    for (int at = 0; at < 200; ++at) {
+        text += at == 0 ? "" : ",";
+        for (int level = 0; level < 10; ++level) {
+            text += open;
+        }
+        text += "\"" + std::string(3'100, 'x') + "\"" + std::string(10, '}');
+    }
+    EXPECT_GT(pages_of(text + "]").size(), 50);
+}
+
+TEST(McpPages, RefuseWhatIsNestedTooDeep) {
+    std::string deep;
+    for (int at = 0; at < 900; ++at) {
+        deep += R"({"a long name":)";
+    }
+    deep += "\"" + std::string(4'000, 'x') + "\"" + std::string(900, '}');
+    const auto page = page_of(deep, 1);
+    ASSERT_FALSE(page.has_value());
+    EXPECT_EQ(page.error().code, ErrorCode::kLimit);
+    EXPECT_THAT(page.error().message, testing::HasSubstr("nested too deep"));
 }
 
 TEST(McpPages, RefuseAnUnknownPage) {
