@@ -102,7 +102,8 @@ class HostileMessages {
             case 0:
                 return "-1";
             case 1:
-                return "1e400";
+                // No parser of JSON takes it: a message with it is refused as a whole.
+                return below(10) == 0 ? "1e400" : "1.5e300";
             case 2:
                 return "18446744073709551615";
             case 3:

@@ -1,6 +1,6 @@
-"""Statements and messages that nobody should send, to the server for assistants with dumps of a real node: a captured
-one, the node's own crash dump, one that breaks off and one with damage. Each is answered in bounded time, memory and
-length, and the server opens no file but the dumps."""
+"""Statements and messages that nobody should send, to the server for assistants and to the command `sql`, with dumps of a
+real node: a captured one, the node's own crash dump, one that breaks off and one with damage. Each is answered in bounded
+time, memory and length, and no file is opened but the dumps."""
 
 import collections
 import contextlib
@@ -9,6 +9,7 @@ import os
 import pathlib
 import random
 import re
+import signal
 import subprocess
 import tempfile
 import time
@@ -27,6 +28,10 @@ MOST_PROCESSOR_SECONDS = 20
 MOST_MEMORY_MIB = 256
 # Beside what is counted: of the program, of an answer of up to 16 MiB as text, parsed and in pages.
 OTHER_MEMORY_MIB = 256
+# From an interrupt to the end.
+MOST_INTERRUPT_SECONDS = 60
+# Of the statements, one of so many is also a command line.
+ONE_COMMAND_OF = 20
 # Fewer than wait at most: the server refuses others.
 TOGETHER = 16
 
@@ -45,8 +50,30 @@ OF_THE_SYSTEM = re.compile(r"(/usr)?/lib(64)?/.*|/etc/ld\.so\.(cache|preload)|/u
                            r"/sys/devices/system/cpu/online")
 
 
+def below_strace(command, log, folder, **streams):
+    """A command in an empty folder, whose files, connections and signals are in the log."""
+    return subprocess.Popen(
+        ["strace", "-f", "-qq", "--seccomp-bpf", "-s", "9999", "-e", "trace=%file,%network,kill,tkill,ptrace",
+         "-e", "signal=none", "-o", log, "--", *map(str, command)], cwd=folder, **streams,
+        env={"PATH": "/usr/bin", "TMPDIR": str(folder), "HOME": str(folder), "BEAMDUMP_CACHE": "off",
+             "ASAN_OPTIONS": "detect_leaks=0"})
+
+
+def analyzer_below(strace):
+    """The pid of the program itself: strace begins with a process that only tries what the kernel can. None: it has
+    ended."""
+    children = pathlib.Path(f"/proc/{strace.pid}/task/{strace.pid}/children")
+    while strace.poll() is None:
+        for child in children.read_text().split():
+            with contextlib.suppress(OSError):
+                if os.readlink(f"/proc/{child}/exe") == str(ANALYZE):
+                    return child
+        time.sleep(0.05)
+    return None
+
+
 class Server:
-    """beamdump-analyze mcp below strace, in an empty folder."""
+    """beamdump-analyze mcp below strace."""
 
     def __init__(self, folder, dumps):
         self.log = folder / "calls"
@@ -55,25 +82,10 @@ class Server:
         command = [ANALYZE, "mcp", "--max-seconds", MOST_SECONDS, "--max-memory", f"{MOST_MEMORY_MIB}MiB",
                    "--folder", self.folder, *dumps]
         self.errors = open(folder / "errors", "w+")
-        self.process = subprocess.Popen(
-            ["strace", "-f", "-qq", "--seccomp-bpf", "-s", "9999", "-e", "trace=%file,%network,kill,tkill,ptrace",
-             "-e", "signal=none", "-o", self.log, "--", *map(str, command)], cwd=self.folder, stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE, stderr=self.errors, env={"PATH": "/usr/bin", "TMPDIR": str(self.folder),
-                                                             "HOME": str(self.folder), "BEAMDUMP_CACHE": "off",
-                                                             "ASAN_OPTIONS": "detect_leaks=0"})
-
-        self.server = self.wait_for_server()
-
-    def wait_for_server(self):
-        """The pid of the program itself: strace begins with a process that only tries what the kernel can."""
-        children = pathlib.Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
-        while self.process.poll() is None:
-            for child in children.read_text().split():
-                with contextlib.suppress(OSError):
-                    if os.readlink(f"/proc/{child}/exe") == str(ANALYZE):
-                        return child
-            time.sleep(0.05)
-        raise AssertionError(f"strace ended: {self.process.returncode}")
+        self.process = below_strace(command, self.log, self.folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                    stderr=self.errors)
+        self.server = analyzer_below(self.process)
+        assert self.server, f"strace ended: {self.process.returncode}"
 
     def __enter__(self):
         return self
@@ -175,16 +187,18 @@ class Hostile(assistant.Client):
             self.assertEqual(list(server.folder.iterdir()), [])
         print(f"{COUNT} {kind}: {len(answers)} answers, at most {longest:.1f} s of a processor for one, {peak} MiB",
               flush=True)
-        self.opened_only_dumps(server)
+        opened = self.opened_only(set(map(str, self.dumps)), server.log)
+        self.assertLessEqual(set(map(str, self.dumps)), opened.keys())
+        print(f"{opened.total()} times {len(opened)} files were opened", flush=True)
         self.assertLess(longest, MOST_PROCESSOR_SECONDS)
         self.assertLess(peak, MOST_MEMORY_MIB + OTHER_MEMORY_MIB)
         return answers
 
-    def opened_only_dumps(self, server):
+    def opened_only(self, allowed, log):
+        """These, and what any program opens: how often each."""
         opened = collections.Counter()
-        dumps = {str(dump) for dump in self.dumps}
         begun = False
-        for line in server.log.read_text(errors="replace").splitlines():
+        for line in log.read_text(errors="replace").splitlines():
             self.assertNotIn(str(self.outside), line)
             call = CALL.match(line)
             self.assertTrue(call, line)
@@ -198,10 +212,9 @@ class Hostile(assistant.Client):
                 continue
             path = re.search(r'"([^"]*)"', arguments)[1]
             opened[path] += 1
-            if path not in dumps:
+            if path not in allowed:
                 self.assertRegex(path, f"^({OF_THE_SYSTEM.pattern})$", line)
-        self.assertLessEqual(dumps, opened.keys())
-        print(f"{opened.total()} times {len(opened)} files were opened", flush=True)
+        return opened
 
     def test_statements(self):
         answers = self.ask_all("statements")
@@ -220,6 +233,39 @@ class Hostile(assistant.Client):
         if not result["isError"]:
             return "answered"
         return "given up" if "took longer than" in result["content"][0]["text"] else "refused"
+
+    def test_commands(self):
+        """An interrupt ends what takes too long."""
+        folder = self.scratch / "commands"
+        empty = folder / "empty"
+        empty.mkdir(parents=True)
+        self.outside = folder / "touched"
+        log, statement = folder / "calls", folder / "statement.sql"
+        statuses = collections.Counter()
+        for line in self.lines("statements")[::ONE_COMMAND_OF]:
+            asked = json.loads(line)["params"]["arguments"]
+            statement.write_bytes(asked["statement"].encode("utf-8", "surrogatepass"))
+            command = [ANALYZE, "sql", *asked["dumps"], "--file", statement, "--json", "--max-memory",
+                       f"{MOST_MEMORY_MIB}MiB"]
+            with open(folder / "errors", "w+") as errors, \
+                    below_strace(command, log, empty, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                 stderr=errors) as process:
+                interrupted = False
+                try:
+                    process.wait(MOST_SECONDS)
+                except subprocess.TimeoutExpired:
+                    interrupted = True
+                    if pid := analyzer_below(process):
+                        os.kill(int(pid), signal.SIGINT)
+                    process.wait(MOST_INTERRUPT_SECONDS)
+                statuses["interrupted" if interrupted else process.returncode] += 1
+                if not interrupted:
+                    self.assertIn(process.returncode, (0, 1, 2, 3), asked["statement"])
+            self.opened_only({*asked["dumps"], str(statement)}, log)
+            self.assertEqual(list(empty.iterdir()), [])
+        print(f"commands: {dict(statuses)}", flush=True)
+        self.assertGreater(statuses[0], 0)
+        self.assertGreater(statuses[1] + statuses[2], 0)
 
     def test_messages(self):
         answers = self.ask_all("messages")
