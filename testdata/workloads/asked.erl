@@ -3,7 +3,7 @@
 -module(asked).
 -behaviour(gen_server).
 -export([start/1, write/1, init/1, handle_call/3, handle_cast/2, handle_info/2, mailbox/1,
-         keeper/2, holder/2, terms/1, users/1, unread/1, grower/1, stuck/1, caller/2]).
+         sender/3, keeper/2, holder/2, terms/1, users/1, unread/1, grower/1, stuck/1, caller/2]).
 
 -define(SERVERS, 20).
 -define(ROWS, 5000).
@@ -19,7 +19,8 @@ start(_Scale) ->
     true = ets:give_away(asked_rows, hd(Servers), nothing),
     Mailbox = started(mailbox, []),
     true = register(asked_mailbox, Mailbox),
-    _ = [Mailbox ! {element(1 + N rem 3, {red, green, blue}), N} || N <- lists:seq(1, 300)],
+    true = register(asked_even, started(sender, [Mailbox, 0])),
+    true = register(asked_odd, started(sender, [Mailbox, 1])),
     _ = [started(keeper, [N]) || N <- lists:seq(1, 7)],
     _ = started(holder, [binary:copy(<<"asked ">>, ?BYTES div 6)]),
     _ = [erlang:send_after(3600000, Pid, tick) || Pid <- lists:sublist(Servers, 5), _ <- [1, 2, 3]],
@@ -61,6 +62,11 @@ handle_info(_TableOrTick, State) ->
     {noreply, State}.
 
 mailbox(Owner) ->
+    Owner ! {self(), ready},
+    receive never -> ok end.
+
+sender(Owner, Mailbox, Rest) ->
+    _ = [Mailbox ! {element(1 + N rem 3, {red, green, blue}), N} || N <- lists:seq(1, 300), N rem 2 =:= Rest],
     Owner ! {self(), ready},
     receive never -> ok end.
 
@@ -174,6 +180,10 @@ write(File) ->
           || {Module, File0} <- code:all_loaded()],
          [io_lib:format("unread ~p ~b~n", [Pid, ?UNREAD])
           || Pid <- processes(), process_info(Pid, current_function) =:= {current_function, {?MODULE, unread, 1}}],
+         [io_lib:format("sender ~b ~p~n", [Rest, whereis(Name)])
+          || {Rest, Name} <- [{0, asked_even}, {1, asked_odd}]],
+         [io_lib:format("application ~p ~w~n", [Pid, Application])
+          || Pid <- processes(), {ok, Application} <- [application:get_application(Pid)]],
          grown_line(whereis(asked_grower))],
     ok = file:write_file(File, Lines),
     <<"written">>.

@@ -52,15 +52,16 @@ constexpr std::array kFurtherColumns = {
     FurtherColumn{query::ProcessColumn::kMonitoredBy, "MONITORED BY", "monitored_by",
                   &query::ProcessLine::monitored_by, FurtherColumn::Unit::kCount}};
 
-/// A column of flags on request.
-struct FlagColumn {
+/// A column of names on request.
+struct TextColumn {
     query::ProcessColumn column;
     std::string_view title;
-    std::optional<std::string> query::ProcessLine::* names;
+    std::optional<std::string> query::ProcessLine::* text;
 };
-constexpr std::array kFlagColumns = {
-    FlagColumn{query::ProcessColumn::kState, "STATE", &query::ProcessLine::state},
-    FlagColumn{query::ProcessColumn::kFlags, "FLAGS", &query::ProcessLine::flags}};
+constexpr std::array kTextColumns = {
+    TextColumn{query::ProcessColumn::kApplication, "APPLICATION", &query::ProcessLine::application},
+    TextColumn{query::ProcessColumn::kState, "STATE", &query::ProcessLine::state},
+    TextColumn{query::ProcessColumn::kFlags, "FLAGS", &query::ProcessLine::flags}};
 
 /// "1.5 KiB", of tables "1.5 KiB in 2", or 0 where there is nothing.
 std::string further_cell(const FurtherColumn& column, const query::ProcessLine& line,
@@ -121,7 +122,7 @@ void print_process_table(Output& output, std::span<const query::ProcessLine> lin
             heads.push_back({std::string(column.title), Align::kRight});
         }
     }
-    for (const FlagColumn& column : kFlagColumns) {
+    for (const TextColumn& column : kTextColumns) {
         if (columns.has(column.column)) {
             heads.push_back({std::string(column.title)});
         }
@@ -139,9 +140,9 @@ void print_process_table(Output& output, std::span<const query::ProcessLine> lin
                 row.push_back(further_cell(column, line, word_bytes));
             }
         }
-        for (const FlagColumn& column : kFlagColumns) {
+        for (const TextColumn& column : kTextColumns) {
             if (columns.has(column.column)) {
-                row.push_back((line.*column.names).value_or(std::string(kAbsentCell)));
+                row.push_back(one_line((line.*column.text).value_or(std::string(kAbsentCell))));
             }
         }
         row.push_back(status_cell(line));

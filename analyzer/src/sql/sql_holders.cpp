@@ -82,7 +82,7 @@ Result<std::unique_ptr<Rows>> open_binaries(const Source& source, const Request&
         .sort = request.sort.empty() ? std::string(query::kNodeBinarySort) : request.sort,
         .filters = request.filters,
         .limit = request.limit,
-        .derived = request.late,
+        .derived = !request.late.empty(),
         .any = request.sort.empty(),
         .memory = source.memory};
     ASSIGN_OR_RETURN(auto found, query::node_binaries(*source.dump, query, source.limits));

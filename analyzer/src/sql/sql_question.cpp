@@ -234,20 +234,30 @@ std::optional<std::string> wanted_order(const VirtualTable& table, const sqlite3
     return sort;
 }
 
-/// Whether the statement uses a column that is filled late.
-bool uses_late(const VirtualTable& table, sqlite3_uint64 used) {
-    constexpr std::size_t kLastBit = 63;  // of this column and all behind it
+/// The columns of a table that are filled late.
+std::vector<std::size_t> late_columns(const VirtualTable& table) {
+    std::vector<std::size_t> late;
     for (std::size_t at = 0; at < table.shown.columns.size(); ++at) {
-        if (table.shown.columns[at]->late && (used >> std::min(at, kLastBit) & 1U) != 0) {
-            return true;
+        if (table.shown.columns[at]->late) {
+            late.push_back(at);
         }
     }
-    return false;
+    return late;
+}
+
+/// Those of them that the statement uses: a bit each, in their order.
+int late_used(const VirtualTable& table, sqlite3_uint64 used) {
+    constexpr std::size_t kLastBit = 63;  // of this column and all behind it
+    int bits = 0;
+    for (int bit = 0; const std::size_t at : late_columns(table)) {
+        bits |= static_cast<int>(used >> std::min(at, kLastBit) & 1U) << bit++;
+    }
+    return bits;
 }
 
 /// What is pushed into the table: the order in the first line, then a line each, in the order of
 /// the values that filter() gets: "argument", "dump", "limit", or a column with its sign. The
-/// plan's number says whether late columns are used.
+/// plan's number is late_used().
 int best_index(sqlite3_vtab* base, sqlite3_index_info* info) {
     auto& table = table_of(base);
     std::string plan;
@@ -309,7 +319,7 @@ int best_index(sqlite3_vtab* base, sqlite3_index_info* info) {
     constexpr double kSome = 1e3;
     info->estimatedCost = given > 0 ? kSome : kWhole;
     plan.insert(0, fmt::format("{}\n", order.value_or("")));
-    info->idxNum = uses_late(table, info->colUsed) ? 1 : 0;
+    info->idxNum = late_used(table, info->colUsed);
     info->idxStr = sqlite3_mprintf("%s", plan.c_str());
     info->needToFreeIdxStr = 1;
     return SQLITE_OK;
@@ -392,7 +402,12 @@ int filter(sqlite3_vtab_cursor* base, int number, const char* plan, int count,
     cursor.rows.reset();
     cursor.number = 0;
     cursor.at_end = false;
-    cursor.request.late = number != 0;
+    const auto& table = table_of(base);
+    for (int bit = 0; const std::size_t at : late_columns(table)) {
+        if ((number >> bit++ & 1) != 0) {
+            cursor.request.late.push_back(table.shown.columns[at]->name);
+        }
+    }
     std::string_view rest(plan == nullptr ? "" : plan);
     const auto next_line = [&rest] {
         const auto line = rest.substr(0, rest.find('\n'));
@@ -419,7 +434,7 @@ int filter(sqlite3_vtab_cursor* base, int number, const char* plan, int count,
         } else if ((is_whole && sqlite3_value_int64(value) >= 0) ||
                    sqlite3_value_type(value) == SQLITE_TEXT) {
             const auto sign_at = what.find_first_of("=<>");
-            const auto& columns = table_of(base).table.columns;
+            const auto& columns = table.table.columns;
             const auto& column = columns[query::column_place(columns, what.substr(0, sign_at))];
             // A number is compared with no text, nor a text with a number.
             if (query::is_text(column.kind) != is_whole) {

@@ -11,6 +11,7 @@
 #include "query/memory/carriers.h"
 #include "query/process/backtrace.h"
 #include "query/process/dictionary.h"
+#include "query/process/message_senders.h"
 #include "query/process/messages.h"
 #include "query/processes/processes.h"
 #include "query/rows/cells.h"
@@ -107,8 +108,27 @@ std::optional<query::ProcessSort> index_sort(std::string_view column) {
     return found == kSorts.end() ? std::nullopt : std::optional(found->second);
 }
 
+/// What of each process is read for columns that are filled late.
+void read_late(const Request& request, query::ProcessQuery& query) {
+    using query::ProcessColumn;
+    constexpr std::array kRead = {std::pair{"binary_references"sv, ProcessColumn::kBinaries},
+                                  std::pair{"binary_bytes"sv, ProcessColumn::kBinaries},
+                                  std::pair{"ets_tables"sv, ProcessColumn::kEts},
+                                  std::pair{"ets_bytes"sv, ProcessColumn::kEts},
+                                  std::pair{"heap_size"sv, ProcessColumn::kHeap},
+                                  std::pair{"old_heap_size"sv, ProcessColumn::kOldHeap},
+                                  std::pair{"application"sv, ProcessColumn::kApplication}};
+    for (const auto& [name, column] : kRead) {
+        if (request.asks_late(name)) {
+            query.columns.add(column);
+        }
+    }
+    query.names = request.asks_late("label") || request.asks_late("process_name");
+}
+
 Result<std::unique_ptr<Rows>> open_processes(const Source& source, const Request& request) {
     query::ProcessQuery query;
+    read_late(request, query);
     query.limit = request.limit;
     query.sort.by = query::ProcessSort::kPid;
     if (const auto sort = index_sort(request.sort)) {
@@ -135,6 +155,12 @@ Result<std::unique_ptr<Rows>> open_processes(const Source& source, const Request
         }
     }
     auto listing = query::ProcessListing::select(*source.dump, query);
+    if (!listing && listing.error().code == ErrorCode::kNotFound &&
+        query.columns.has(query::ProcessColumn::kEts)) {
+        // The dump has no tables.
+        query.columns.remove(query::ProcessColumn::kEts);
+        listing = query::ProcessListing::select(*source.dump, query);
+    }
     if (!listing && listing.error().code == ErrorCode::kNotFound && !request.sort.empty()) {
         // The dump does not tell it of any process.
         query.limit = 0;
@@ -162,15 +188,25 @@ constexpr std::array kMessageColumns = {
            .sentence = "Its place among the entries of all queues"},
     Column{.name = "queue", .sentence = "inner, middle, outer or buffer"},
     Column{.name = "term", .sentence = "The first 4,096 bytes of its text"},
-    Column{.name = "cut", .kind = ColumnKind::kFlag, .sentence = "Whether the text goes on"}};
+    Column{.name = "cut", .kind = ColumnKind::kFlag, .sentence = "Whether the text goes on"},
+    Column{.name = "sender",
+           .sentence = "The pid or port that sent it; of another node the node's name",
+           .late = true},
+    Column{.name = "sender_source",
+           .sentence = "By what the sender is known: the VM noted it; so that it is of that node; "
+                       "the message is one of OTP that says so; it is the only pid of a tuple",
+           .one_of = "vm node message guess",
+           .late = true}};
 
 class MessageRows final : public Rows {
   public:
-    MessageRows(Dump& dump, std::unique_ptr<query::OpenedProcess> process, std::uint64_t limit)
+    MessageRows(Dump& dump, std::unique_ptr<query::OpenedProcess> process, const Request& request)
         : process_(std::move(process)),
           printer_(dump, *process_),
+          senders_(*process_),
           walker_(dump.reader(), process_->run),
-          limit_(limit) {}
+          limit_(request.limit),
+          names_senders_(!request.late.empty()) {}
 
     Result<bool> next(Row& row) override {
         entry_ = nullptr;
@@ -186,8 +222,13 @@ class MessageRows final : public Rows {
         }
         ++given_;
         ASSIGN_OR_RETURN(const auto text, printer_.text(*entry_, kTermBytes));
-        row = {cell(walker_.index()), cell(query::queue_text(entry_->queue())), cell(text.text),
-               cell(text.cut)};
+        row = {cell(walker_.index()), cell(query::queue_text(entry_->queue())),
+               cell(text.text),       cell(text.cut),
+               query::Cell(),         query::Cell()};
+        if (const auto sender = names_senders_ ? senders_.sender(*entry_) : std::nullopt) {
+            row[row.size() - 2] = cell(sender->name);
+            row.back() = cell(std::string(query::sender_source_text(sender->source)));
+        }
         return true;
     }
     [[nodiscard]] std::uint64_t place() const override { return walker_.index(); }
@@ -220,16 +261,18 @@ class MessageRows final : public Rows {
 
     std::unique_ptr<query::OpenedProcess> process_;
     query::MessagePrinter printer_;
+    query::MessageSenders senders_;
     MessageWalker walker_;
     const records::Message* entry_ = nullptr;  ///< of the last row; the walker's
     std::uint64_t limit_;
+    bool names_senders_;
     std::uint64_t given_ = 0;
 };
 
 Result<std::unique_ptr<Rows>> open_messages(const Source& source, const Request& request) {
     ASSIGN_OR_RETURN(auto process, query::open_process(*source.dump, text_of(request)));
     RETURN_IF_ERROR(check_shown(terms_withheld(process->run, source.sensitive), process->line));
-    return std::make_unique<MessageRows>(*source.dump, std::move(process), request.limit);
+    return std::make_unique<MessageRows>(*source.dump, std::move(process), request);
 }
 
 constexpr std::array kFrameColumns = {

@@ -8,6 +8,7 @@
 #include <libdump/term/term_context.h>
 #include <libdump/term/term_scheme.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -45,7 +46,12 @@ struct Request {
     /// The order of the rows wanted, as RowQuery::sort has it; empty: any. With a limit, the first
     /// ones of that order are needed, in any order.
     std::string sort = {};
-    bool late = true;  ///< columns that are filled late (Column::late) are asked for
+    /// Those of the columns that are filled late (Column::late) which are asked for.
+    std::vector<std::string_view> late = {};
+
+    [[nodiscard]] bool asks_late(std::string_view column) const {
+        return std::ranges::find(late, column) != late.end();
+    }
 };
 
 /// The term of a row, and what it is read through.

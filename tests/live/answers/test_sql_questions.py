@@ -119,12 +119,16 @@ class SqlQuestions(unittest.TestCase):
         self.assertEqual(dict(self.answer("What are the messages of one process")), dict(told))
         self.assertEqual(len(told), 300)
 
-    def test_messages_by_tag(self):
+    def test_messages_by_sender_and_tag(self):
+        senders = dict(self.told["sender"])
         told = collections.defaultdict(list)
         for number, (text,) in enumerate(self.told["message"]):
-            told[text[1:].split(",")[0]].append(number)
-        self.assertEqual(sorted(self.answer("Which messages wait, by their tag")),
-                         sorted((tag, len(numbers), numbers[0]) for tag, numbers in told.items()))
+            tag, sent = text[1:-1].split(",")
+            told[senders[str(int(sent) % 2)], tag].append(number)
+        self.assertEqual(sorted(self.answer("Which messages wait, by sender and tag")),
+                         sorted((*of, len(numbers), numbers[0]) for of, numbers in told.items()))
+        self.assertEqual(len(told), 6)
+        self.assertEqual(self.rows("SELECT DISTINCT sender_source FROM messages('asked_mailbox')"), [("vm",)])
 
     def test_what_waits_for_what(self):
         rows = self.answer("What do most waiting processes wait for")
@@ -250,6 +254,33 @@ class SqlQuestions(unittest.TestCase):
         # process_info(Pid, binary) does not tell literals and rows.
         self.compared("holders", len(of_processes), len(rows) - len(of_processes))
 
+    def test_binaries_by_application(self):
+        rows = self.answer("Which applications' processes keep most in binaries")
+        applications = {pid: name for pid, name in self.told["application"] if pid in self.captured}
+        told = collections.defaultdict(list)
+        for pid in self.captured:
+            told[applications.get(pid)].append(pid)
+        compared = 0
+        for application, count, size in rows:
+            # Processes that ended in between are in no application of the node's answer.
+            ended = [pid for pid in self.captured if pid not in self.oracle]
+            self.assertLessEqual(abs(count - len(told[application])), len(ended), application)
+            if all(pid in self.still for pid in told[application]):
+                self.assertEqual(size, sum(sum(dict(self.oracle[pid]["binary"]).values())
+                                           for pid in told[application]), application)
+                compared += 1
+        self.assertLessEqual({"kernel", None}, {application for application, *_ in rows})
+        self.compared("applications", compared, len(rows) - compared)
+        # The same of other lists: by a column of theirs.
+        for command, owner, column in (("ets", "owner", "owner_application"), ("ports", "connected", "owner_application"),
+                                       ("timers", "receiver", "receiver_application")):
+            answer = self.command(command, "--limit", "0")
+            listed = answer[{"ets": "tables"}.get(command, command)]
+            self.assertTrue(listed, command)
+            known = [one for one in listed if one.get(owner) in self.oracle]
+            self.assertEqual([one.get(column) for one in known],
+                             [applications.get(one[owner]) for one in known], command)
+
     def test_what_refers_to_a_process(self):
         """The node cannot tell: as `refs` has it, and as the workload has made it."""
         rows = self.answer("Which processes refer to one process")
@@ -271,6 +302,20 @@ class SqlQuestions(unittest.TestCase):
         # Three each of five, and one of every second one, which wait with a time out, but for the one that
         # was given a table.
         self.assertEqual(sum(count for receiver, count in listed.items() if receiver in servers), 15 + 10 - 1)
+
+    def test_timers_by_module(self):
+        """As `timers` has them, and as the node tells what its processes began with."""
+        rows = self.answer("Which modules' processes have most timers")
+        calls = dict(self.told["initial_call"])
+        told = collections.Counter()
+        for timer in self.command("timers", "--limit", "0")["timers"]:
+            receiver = timer.get("receiver")
+            if receiver in calls:
+                told[calls[receiver].strip("{}").split(",")[0]] += 1
+            elif receiver in self.captured:
+                told[self.oracle.get(receiver, self.captured[receiver])["initial_call"].split(":")[0]] += 1
+        self.assertEqual(dict(rows), dict(told.most_common(10)))
+        self.assertIn("asked", dict(rows))
 
     def test_applications(self):
         """Sizes of code are as `modules` has them: the node does not tell them."""

@@ -38,7 +38,8 @@ class ProcessesCommand final : public Command {
         app.add_option("--columns", columns_,
                        "Show further columns, separated by commas: binaries (bytes of the binaries "
                        "that a process refers to), ets (of the tables that it owns), stack, heap, "
-                       "old_heap, links, monitors, monitored_by, state (its flags by name), flags")
+                       "old_heap, links, monitors, monitored_by, state (its flags by name), flags, "
+                       "application")
             ->option_text("NAMES");
         app.add_option("--group-by", group_by_,
                        "Show groups of processes in place of processes: initial_call, "

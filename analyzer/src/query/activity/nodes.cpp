@@ -187,7 +187,8 @@ Result<RowList> list_nodes(Dump& dump, const RowQuery& query) {
         list.add(std::move(row));
     };
     RETURN_IF_ERROR(visit_entries(dump, [&](const auto& entry) { add(row_of(dump, entry)); }));
-    RETURN_IF_ERROR(name_processes(dump, list, Node::kController, Node::kDisplayName));
+    RETURN_IF_ERROR(
+        name_processes(dump, list, {.pid = Node::kController, .name = Node::kDisplayName}));
     return list;
 }
 

@@ -24,6 +24,7 @@ enum Place : std::uint8_t {
     kOwner,
     kOwnerDisplayName,
     kOwnerInitialCall,
+    kOwnerApplication,
     kRegisteredName,
     kInput,
     kOutput,
@@ -57,6 +58,7 @@ constexpr std::array<Column, kPlaces> kColumns = {
      {.name = "owner_initial_call",
       .derived = true,
       .sentence = "That process's, by proc_lib where it tells"},
+     {.name = "owner_application", .derived = true, .sentence = kApplicationSentence},
      {.name = "registered_name"},
      {.name = "input",
       .title = "INPUT",
@@ -149,7 +151,11 @@ Result<void> visit_rows(Dump& dump, const std::function<void(Row)>& visit) {
 Result<RowList> list_ports(Dump& dump, const RowQuery& query) {
     ASSIGN_OR_RETURN(auto list, RowList::make(kColumns, query));
     RETURN_IF_ERROR(visit_rows(dump, [&](Row row) { list.add(std::move(row)); }));
-    RETURN_IF_ERROR(name_processes(dump, list, kConnected, kOwnerDisplayName, kOwnerInitialCall));
+    RETURN_IF_ERROR(name_processes(dump, list,
+                                   {.pid = kConnected,
+                                    .name = kOwnerDisplayName,
+                                    .initial_call = kOwnerInitialCall,
+                                    .application = kOwnerApplication}));
     return list;
 }
 

@@ -258,7 +258,7 @@ Result<RowList> list_schedulers(Dump& dump, const RowQuery& query) {
     for (const auto& line : lines) {
         list.add(row_of(line, known));
     }
-    RETURN_IF_ERROR(name_processes(dump, list, kProcessPlace, kDisplayNamePlace));
+    RETURN_IF_ERROR(name_processes(dump, list, {.pid = kProcessPlace, .name = kDisplayNamePlace}));
     return list;
 }
 

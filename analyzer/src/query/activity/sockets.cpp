@@ -25,6 +25,7 @@ enum SocketPlace : std::uint8_t {
     kSocketConnected,
     kSocketOwner,
     kSocketOwnerDisplayName,
+    kSocketOwnerApplication,
     kSocketInode,
     kSocketPlaces
 };
@@ -72,6 +73,7 @@ constexpr std::array<Column, kSocketPlaces> kSocketColumns = {
       .sentence =
           "What tables call that process: its registered name, else its label, else RabbitMQ's "
           "process_name, else its initial call; aliases of an Elixir node as Elixir writes them"},
+     {.name = "owner_application", .derived = true, .sentence = kApplicationSentence},
      {.name = "inode", .kind = ColumnKind::kId, .sentence = "The socket's number in the kernel"}}};
 
 /// A port of inet_drv, as texts.
@@ -143,7 +145,10 @@ Result<RowList> list_sockets(Dump& dump, const RowQuery& query) {
             list.add(std::move(row));
         }
     }
-    RETURN_IF_ERROR(name_processes(dump, list, kSocketConnected, kSocketOwnerDisplayName));
+    RETURN_IF_ERROR(name_processes(dump, list,
+                                   {.pid = kSocketConnected,
+                                    .name = kSocketOwnerDisplayName,
+                                    .application = kSocketOwnerApplication}));
     return list;
 }
 

@@ -28,6 +28,7 @@ struct Timer {
         kReceiver,
         kName,
         kDisplayName,
+        kApplication,
         kLeft,
         kOrphaned,
         kWords,
@@ -55,6 +56,7 @@ constexpr std::array<Column, Timer::kPlaces> kTimerColumns = {
       .sentence =
           "What tables call that process: its registered name, else its label, else RabbitMQ's "
           "process_name, else its initial call; aliases of an Elixir node as Elixir writes them"},
+     {.name = "receiver_application", .derived = true, .sentence = kApplicationSentence},
      {.name = "left_ms",
       .title = "LEFT MS",
       .kind = ColumnKind::kSpan,
@@ -171,7 +173,10 @@ std::span<const Column> timer_columns() {
 Result<RowList> list_timers(Dump& dump, const RowQuery& query) {
     ASSIGN_OR_RETURN(auto list, RowList::make(kTimerColumns, query));
     RETURN_IF_ERROR(visit_timers(dump, [&](Row row) { list.add(std::move(row)); }));
-    RETURN_IF_ERROR(name_processes(dump, list, Timer::kReceiver, Timer::kDisplayName));
+    RETURN_IF_ERROR(name_processes(dump, list,
+                                   {.pid = Timer::kReceiver,
+                                    .name = Timer::kDisplayName,
+                                    .application = Timer::kApplication}));
     return list;
 }
 

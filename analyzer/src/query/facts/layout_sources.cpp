@@ -100,6 +100,7 @@ constexpr std::array kSourceGroups = std::to_array<SourceEntry>({
     {"#carriers", "@#allocators Carrier. CarrierPoolData."},
     {"#segments", "ErtsMsegAllctr. MsegCacheEntry."},
     {"#live", "@#bounds @#arguments @#dictionary @#entries @#other_roots"},
+    {"#application", "@group_leader @current_function @#stack"},
     {"#shown_name", "@registered_name @initial_call @#dictionary"},
 });
 
@@ -127,6 +128,7 @@ constexpr std::array kSourceValues = std::to_array<SourceEntry>({
     {"label", "@#dictionary"},
     {"process_name", "@#dictionary"},
     {"group_leader", "Process.group_leader"},
+    {"processes.application", "@#application"},
     {"parent", "Process.parent"},
     {"error_handler", "Process.psd ErtsPSD."},
     {"unique", "Process.uniq"},
@@ -248,6 +250,7 @@ constexpr std::array kSourceValues = std::to_array<SourceEntry>({
     {"ets.memory_words", "@ets.size"},
     {"ets.protection", "@#ets DbTableCommon.status"},
     {"ets.owner", "@#ets DbTableCommon.owner"},
+    {"ets.owner_application", "@ets.owner @#application"},
     {"ets.heir", "@#ets DbTableCommon.heir"},
     {"ets.keypos", "@#ets DbTableCommon.keypos"},
     {"ets.named_table", "@#ets DbTableCommon.status"},
@@ -269,6 +272,7 @@ constexpr std::array kSourceValues = std::to_array<SourceEntry>({
     {"ports.connected", "@#ports Port.connected Port.state"},
     {"ports.owner", "@ports.connected @registered_name"},
     {"ports.owner_display_name", "@ports.connected @#shown_name"},
+    {"ports.owner_application", "@ports.connected @#application"},
     {"ports.registered_name", "@#ports Port.common.reg RegProc. @#atoms"},
     {"ports.input", "@#ports Port.bytes_in"},
     {"ports.output", "@#ports Port.bytes_out"},
@@ -288,6 +292,7 @@ constexpr std::array kSourceValues = std::to_array<SourceEntry>({
     {"sockets.connected", "@sockets.port @ports.connected"},
     {"sockets.owner", "@sockets.connected @registered_name"},
     {"sockets.owner_display_name", "@sockets.connected @#shown_name"},
+    {"sockets.owner_application", "@sockets.connected @#application"},
 
     // emulator, resources
     {"emulator.permissions.held", "@#permissions"},
@@ -344,6 +349,7 @@ constexpr std::array kSourceValues = std::to_array<SourceEntry>({
     {"timers.receiver", "@#timers Process.common.id Port.common.id @#atoms"},
     {"timers.name", "@timers.receiver @registered_name"},
     {"timers.receiver_display_name", "@timers.receiver @#shown_name"},
+    {"timers.receiver_application", "@timers.receiver @#application"},
     {"timers.left_ms",
      "@#timers ErtsTimerWheel.pos ErtsTWheelTimer.timeout_pos ErtsHLTimer.timeout"},
     {"timers.orphaned", "@timers.receiver @registered_name @pid"},

@@ -1,5 +1,6 @@
 #include "query/process/known_processes.h"
 
+#include "query/process/process_applications.h"
 #include "query/process/process_line.h"
 #include "query/process/process_names.h"
 #include "query/rows/cells.h"
@@ -91,26 +92,32 @@ std::optional<bool> KnownProcesses::is_missing_name(const std::string& name) con
     return cut_off_ ? std::nullopt : std::optional(true);
 }
 
-Result<void> name_processes(Dump& dump, RowList& list, std::size_t pid_column,
-                            std::size_t name_column,
-                            std::optional<std::size_t> initial_call_column) {
+Result<void> name_processes(Dump& dump, RowList& list, const OwnerColumns& columns) {
     return list.derive([&](std::span<Row* const> rows) -> Result<void> {
         std::set<std::uint64_t> owners;
         for (const Row* row : rows) {
-            if (const auto owner = parse_pid(cell_text((*row)[pid_column]))) {
+            if (const auto owner = parse_pid(cell_text((*row)[columns.pid]))) {
                 owners.insert(*owner);
             }
         }
         ASSIGN_OR_RETURN(const auto shown, ProcessNames(dump).shown(owners));
+        std::unordered_map<std::uint64_t, std::string> applications;
+        if (columns.application) {
+            ASSIGN_OR_RETURN(applications, applications_of(dump, owners));
+        }
         for (Row* row : rows) {
-            const auto owner = parse_pid(cell_text((*row)[pid_column]));
+            const auto owner = parse_pid(cell_text((*row)[columns.pid]));
             const auto process = owner ? shown.find(*owner) : shown.end();
             if (process == shown.end()) {
                 continue;
             }
-            (*row)[name_column] = cell(process->second.name);
-            if (initial_call_column) {
-                (*row)[*initial_call_column] = cell(process->second.initial_call);
+            (*row)[columns.name] = cell(process->second.name);
+            if (columns.initial_call) {
+                (*row)[*columns.initial_call] = cell(process->second.initial_call);
+            }
+            if (const auto application = applications.find(*owner);
+                application != applications.end()) {
+                (*row)[*columns.application] = cell(application->second);
             }
         }
         return {};

@@ -4,6 +4,7 @@
 
 #include <libdump/model/dump.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -38,10 +39,14 @@ class KnownProcesses {
     std::unordered_map<std::string, std::string> name_of_;
 };
 
-/// Fills a derived column with the names that tables show (shown_name()) of the processes whose
-/// pids are in another column, and a further one, if there is one, with their initial calls.
-Result<void> name_processes(Dump& dump, RowList& list, std::size_t pid_column,
-                            std::size_t name_column,
-                            std::optional<std::size_t> initial_call_column = {});
+/// The places of derived columns about the processes whose pids are in another column.
+struct OwnerColumns {
+    std::size_t pid = 0;
+    std::size_t name = 0;  ///< as tables show it: shown_name()
+    std::optional<std::size_t> initial_call = {};
+    std::optional<std::size_t> application = {};
+};
+/// Fills them.
+Result<void> name_processes(Dump& dump, RowList& list, const OwnerColumns& columns);
 
 }  // namespace beamdump::query

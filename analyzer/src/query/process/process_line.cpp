@@ -27,12 +27,14 @@ constexpr auto kProcessFields = std::to_array<Field<ProcessLine>>({
         {.name = "label",
          .sentence = "Of the dictionary's '$process_label', as the node's language prints it; "
                      "where there is no registered name and the dictionary was read",
-         .exported = false}),
+         .exported = false,
+         .late = true}),
     field<&ProcessLine::process_name>(
         {.name = "process_name",
          .sentence = "RabbitMQ's: of the dictionary's process_name, as the node's language prints "
                      "it; where there is no registered name and the dictionary was read",
-         .exported = false}),
+         .exported = false,
+         .late = true}),
     field<&ProcessLine::initial_call>({.name = "initial_call",
                                        .kind = ColumnKind::kTextOfAll,
                                        .sentence = "module:function/arity"}),
@@ -91,30 +93,42 @@ constexpr auto kProcessFields = std::to_array<Field<ProcessLine>>({
          .kind = ColumnKind::kCount,
          .sentence = "On request: references to reference-counted binaries, as "
                      "process_info(binary) lists them",
-         .exported = false}),
+         .exported = false,
+         .late = true}),
     field<&ProcessLine::binary_bytes>({.name = "binary_bytes",
                                        .kind = ColumnKind::kBytes,
                                        .sentence = "On request: bytes of these binaries, each once",
-                                       .exported = false}),
+                                       .exported = false,
+                                       .late = true}),
     field<&ProcessLine::ets_tables>({.name = "ets_tables",
                                      .kind = ColumnKind::kCount,
                                      .sentence = "On request: ETS tables that it owns",
-                                     .exported = false}),
+                                     .exported = false,
+                                     .late = true}),
     field<&ProcessLine::ets_bytes>(
         {.name = "ets_bytes",
          .kind = ColumnKind::kBytes,
          .sentence = "On request: bytes of these tables, as ets:info(memory) counts",
-         .exported = false}),
+         .exported = false,
+         .late = true}),
     field<&ProcessLine::heap_words>(
         {.name = "heap_size",
          .kind = ColumnKind::kCount,
          .sentence = "On request: words of the block of young heap and stack",
-         .exported = false}),
+         .exported = false,
+         .late = true}),
     field<&ProcessLine::old_heap_words>(
         {.name = "old_heap_size",
          .kind = ColumnKind::kCount,
          .sentence = "On request: words of the block of the old heap",
-         .exported = false}),
+         .exported = false,
+         .late = true}),
+    field<&ProcessLine::application>({.name = "application",
+                                      .sentence =
+                                          "On request: the application that it belongs to, as "
+                                          "owner_application of ports has it",
+                                      .exported = false,
+                                      .late = true}),
 });
 constexpr auto kProcessColumns = columns_of(kProcessFields);
 

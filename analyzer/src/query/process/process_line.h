@@ -10,6 +10,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace beamdump::query {
 
@@ -41,6 +42,7 @@ struct ProcessLine {
     std::optional<std::uint64_t> ets_bytes;
     std::optional<std::uint64_t> heap_words;      ///< the block of the young heap and the stack
     std::optional<std::uint64_t> old_heap_words;  ///< the block
+    std::optional<std::string> application;       ///< as Erlang prints its name
     // What the dictionary of a process without a registered name says, where it was read
     // (query/process/process_names.h).
     std::optional<std::string> label;         ///< '$process_label', as a term's text
@@ -48,6 +50,11 @@ struct ProcessLine {
     /// The node runs Elixir, and a name above is an alias of it.
     bool elixir = false;
 };
+
+/// Of a column for the application of a process.
+inline constexpr std::string_view kApplicationSentence =
+    "The application that the process belongs to, by its group leader; absent where that is no "
+    "application's master, and in crash dumps";
 
 ProcessLine process_line(Dump& dump, const records::ProcessRow& row);
 

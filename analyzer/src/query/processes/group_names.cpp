@@ -1,13 +1,11 @@
 #include "query/processes/group_names.h"
 
+#include "query/process/process_applications.h"
 #include "query/term/term_text.h"
 
 #include <libdump/base/return_if_error.h>
-#include <libdump/format/format.h>
 #include <libdump/model/owner_id.h>
 #include <libdump/model/process_dictionary.h>
-#include <libdump/term/frame_cursor.h>
-#include <libdump/term/heap_object.h>
 #include <libdump/term/term_printer.h>
 #include <libdump/term/word_reader.h>
 
@@ -25,69 +23,6 @@ std::string text_of(OpenedProcess& process, std::uint64_t word) {
     const TermText text = term_text(printer, word, kLongestName);
     return text.text + (text.cut ? "..." : "");
 }
-
-/// The name of the application whose master this is: main_loop/2 keeps {state,_,{appl_data,Name,
-/// ...},...} in a y register (application_master.erl, OTP 25, 27 and 29).
-class ApplicationMasters {
-  public:
-    static Result<ApplicationMasters> make(Dump& dump) {
-        ApplicationMasters masters;
-        ASSIGN_OR_RETURN(masters.module_, dump.atoms().index_of("application_master"));
-        ASSIGN_OR_RETURN(masters.data_, dump.atoms().index_of("appl_data"));
-        return masters;
-    }
-
-    std::optional<std::string> name_of(OpenedProcess& process) const {
-        const auto& row = process.run.row;
-        if (!module_ || !data_ || row.current_function().module_atom() != *module_) {
-            return std::nullopt;
-        }
-        WordReader reader(process.context());
-        FrameCursor frames(process.context(), process.scheme, process.stack());
-        while (const auto frame = frames.next()) {
-            for (const FrameRegister& y : frame->registers) {
-                if (const auto name = name_in(process, reader, y.word)) {
-                    return text_of(process, *name);
-                }
-            }
-        }
-        return std::nullopt;
-    }
-
-  private:
-    std::optional<std::uint64_t> name_in(OpenedProcess& process, WordReader& reader,
-                                         std::uint64_t state) const {
-        const auto tuple = tuple_of(process, reader, state);
-        for (std::uint64_t i = 1; tuple && i < std::min<std::uint64_t>(tuple->words, 8); ++i) {
-            std::uint64_t element = 0;
-            std::uint64_t tag = 0;
-            std::uint64_t name = 0;
-            if (reader.read(tuple->address + i * kWordBytes, element) != WordStatus::kHere) {
-                continue;
-            }
-            const auto data = tuple_of(process, reader, element);
-            if (data && data->words > 2 &&
-                reader.read(data->address + kWordBytes, tag) == WordStatus::kHere &&
-                word_kind(process.scheme, tag) == WordKind::kAtom && table_index(tag) == *data_ &&
-                reader.read(data->address + 2 * kWordBytes, name) == WordStatus::kHere) {
-                return name;
-            }
-        }
-        return std::nullopt;
-    }
-
-    static std::optional<HeapObject> tuple_of(OpenedProcess& process, WordReader& reader,
-                                              std::uint64_t word) {
-        if (word_kind(process.scheme, word) != WordKind::kBoxed) {
-            return std::nullopt;
-        }
-        const auto object = heap_object(process.scheme, reader, word);
-        return object && object->kind == BoxedKind::kTuple ? object : std::nullopt;
-    }
-
-    std::optional<std::uint32_t> module_;
-    std::optional<std::uint32_t> data_;
-};
 
 std::optional<std::string> ancestor_name(OpenedProcess& process,
                                          const std::vector<std::uint64_t>& ancestors) {
@@ -160,22 +95,11 @@ const std::string* GroupNames::of(std::uint64_t owner_id) const {
 Result<GroupNames> GroupNames::read(Dump& dump, const GroupsOptions& options) {
     GroupNames names;
     ASSIGN_OR_RETURN(const auto reader, AncestorReader::make(dump));
-    ASSIGN_OR_RETURN(const auto masters, ApplicationMasters::make(dump));
-    std::unordered_map<std::uint64_t, std::uint64_t> leaders;  // by owner id
-    std::unordered_map<std::uint64_t, std::string> applications;
+    ASSIGN_OR_RETURN(auto applications, ApplicationReader::make(dump));
     const auto visit = [&](OpenedProcess& process) -> Result<void> {
         const std::uint64_t owner = process.run.owner_id();
         if (options.by == GroupBy::kApplication) {
-            const auto& facts = process.run.process;
-            const std::uint64_t leader = facts.group_leader_word();
-            if (facts.has_group_leader_word() &&
-                word_kind(process.scheme, leader) == WordKind::kPid) {
-                leaders[owner] =
-                    pid_serial(process.scheme, leader) << 32U | pid_number(process.scheme, leader);
-            }
-            if (auto name = masters.name_of(process)) {
-                applications.emplace(owner, std::move(*name));
-            }
+            applications.read(process);
             return {};
         }
         ASSIGN_OR_RETURN(const auto words, reader.read(process));
@@ -200,13 +124,8 @@ Result<GroupNames> GroupNames::read(Dump& dump, const GroupsOptions& options) {
         names.counts_,
         visit_processes(dump, {.sensitive = options.sensitive, .progress = options.progress},
                         visit));
-    for (const auto& [owner, leader] : leaders) {
-        // A master is its own leader's child: it belongs to its own application.
-        const auto own = applications.find(owner);
-        const auto known = own != applications.end() ? own : applications.find(leader);
-        if (known != applications.end()) {
-            names.add(owner, known->second);
-        }
+    for (const auto& [owner, application] : applications.applications()) {
+        names.add(owner, application);
     }
     return names;
 }

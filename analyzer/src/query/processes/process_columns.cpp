@@ -1,5 +1,6 @@
 #include "query/processes/process_columns.h"
 
+#include "query/process/process_applications.h"
 #include "query/process/process_binaries.h"
 #include "query/rows/choice.h"
 #include "query/tables/ets_tables.h"
@@ -16,7 +17,7 @@ namespace beamdump::query {
 
 namespace {
 
-constexpr std::array<Named<ProcessColumn>, 10> kColumnNames = {
+constexpr std::array<Named<ProcessColumn>, 11> kColumnNames = {
     {{"binaries", ProcessColumn::kBinaries},
      {"ets", ProcessColumn::kEts},
      {"stack", ProcessColumn::kStack},
@@ -26,7 +27,8 @@ constexpr std::array<Named<ProcessColumn>, 10> kColumnNames = {
      {"monitors", ProcessColumn::kMonitors},
      {"monitored_by", ProcessColumn::kMonitoredBy},
      {"state", ProcessColumn::kState},
-     {"flags", ProcessColumn::kFlags}}};
+     {"flags", ProcessColumn::kFlags},
+     {"application", ProcessColumn::kApplication}}};
 
 }  // namespace
 
@@ -110,6 +112,11 @@ Result<void> ProcessColumns::add(OpenedProcess& process) {
     return {};
 }
 
+Result<void> ProcessColumns::read_applications(const std::set<std::uint64_t>& owners) {
+    ASSIGN_OR_RETURN(applications_, applications_of(*dump_, owners));
+    return {};
+}
+
 std::optional<std::uint64_t> ProcessColumns::binary_bytes(std::uint64_t owner) const {
     const auto known = facts_.find(owner);
     return known == facts_.end() ? std::nullopt : known->second.binary_bytes;
@@ -144,6 +151,9 @@ void ProcessColumns::fill(std::uint64_t owner, ProcessLine& line) {
             line.old_heap_words = facts.old_heap_words;
         }
         facts_.erase(known);
+    }
+    if (const auto known = applications_.find(owner); known != applications_.end()) {
+        line.application = known->second;
     }
     if (tables_read_) {
         const auto known = tables_.find(line.pid);

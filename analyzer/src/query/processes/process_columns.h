@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -31,12 +32,14 @@ enum class ProcessColumn : std::uint8_t {
     kMonitoredBy,
     kState,
     kFlags,
+    kApplication,
 };
 
 /// Which of them.
 class ColumnChoice {
   public:
     void add(ProcessColumn column) { chosen_.at(static_cast<std::size_t>(column)) = true; }
+    void remove(ProcessColumn column) { chosen_.at(static_cast<std::size_t>(column)) = false; }
     [[nodiscard]] bool has(ProcessColumn column) const {
         return chosen_.at(static_cast<std::size_t>(column));
     }
@@ -48,11 +51,11 @@ class ColumnChoice {
     }
 
   private:
-    std::array<bool, 10> chosen_{};
+    std::array<bool, 11> chosen_{};
 };
 
 /// Adds columns by their names, separated by commas: binaries, ets, stack, heap, old_heap, links,
-/// monitors, monitored_by, state, flags. kUsage.
+/// monitors, monitored_by, state, flags, application. kUsage.
 Result<void> parse_columns(std::string_view names, ColumnChoice& choice);
 
 /// Reads what columns show of processes: only what is asked for. Memory: 60 bytes for each process
@@ -71,6 +74,9 @@ class ProcessColumns {
     /// The size of a process's stack in a crash dump.
     [[nodiscard]] std::optional<std::uint64_t> stack_words(std::uint64_t owner) const;
     [[nodiscard]] std::optional<std::uint64_t> ets_bytes(std::uint64_t owner) const;
+
+    /// Applications of the processes that have these owner ids.
+    Result<void> read_applications(const std::set<std::uint64_t>& owners);
 
     /// Adds what is known to the line of a process, and forgets it.
     void fill(std::uint64_t owner, ProcessLine& line);
@@ -98,6 +104,7 @@ class ProcessColumns {
     ReadProgress progress_;
     std::unordered_map<std::uint64_t, Facts> facts_;  ///< by owner id
     std::map<std::string, Tables, std::less<>> tables_;
+    std::unordered_map<std::uint64_t, std::string> applications_;  ///< by owner id
     bool tables_read_ = false;
     std::optional<ProcessesRead> read_;
 };

@@ -16,6 +16,7 @@
 #include <array>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <tuple>
 #include <utility>
@@ -289,6 +290,13 @@ Result<std::vector<ProcessLine>> ProcessListing::next(std::size_t most) {
     ASSIGN_OR_RETURN(auto rows, dump_->processes().rows(numbers));
     if (choice_.reads_processes(form_of(*dump_)) && !columns_are_read_) {
         RETURN_IF_ERROR(columns_.read_processes(numbers));
+    }
+    if (choice_.has(ProcessColumn::kApplication)) {
+        std::set<std::uint64_t> owners;
+        for (const auto& row : rows) {
+            owners.insert(row.owner_id());
+        }
+        RETURN_IF_ERROR(columns_.read_applications(owners));
     }
     given_ += count;
     std::vector<ProcessLine> lines;

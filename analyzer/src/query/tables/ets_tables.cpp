@@ -209,6 +209,8 @@ constexpr auto kEtsFields = std::to_array<Field<EtsTableLine>>({
          .sentence = "What tables call the owner: its registered name, else its label, else "
                      "RabbitMQ's process_name, else its initial call; aliases of an Elixir node as "
                      "Elixir writes them"}),
+    field<&EtsTableLine::owner_application>(
+        {.name = "owner_application", .derived = true, .sentence = kApplicationSentence}),
     field<&EtsTableLine::heir>({.name = "heir", .sentence = "A pid, or none"}),
     field<&EtsTableLine::keypos>({.name = "keypos", .kind = ColumnKind::kSpan, .minimum = 1}),
     field<&EtsTableLine::protection>({.name = "protection",
@@ -307,8 +309,11 @@ Result<RowList> list_ets_tables(Dump& dump, const RowQuery& query) {
     for (const auto& table : tables) {
         list.add(ets_table_row(table));
     }
-    RETURN_IF_ERROR(name_processes(dump, list, column_place(kEtsColumns, "owner"),
-                                   column_place(kEtsColumns, "owner_display_name")));
+    RETURN_IF_ERROR(
+        name_processes(dump, list,
+                       {.pid = column_place(kEtsColumns, "owner"),
+                        .name = column_place(kEtsColumns, "owner_display_name"),
+                        .application = column_place(kEtsColumns, "owner_application")}));
     return list;
 }
 
