@@ -36,13 +36,13 @@ class ProcessesCommand final : public Command {
                  "memory, count, reductions, queue or "
                  "name");
         app.add_option("--columns", columns_,
-                       "Show further columns, separated by commas: binaries (bytes of the binaries "
-                       "that a process refers to), ets (of the tables that it owns), stack, heap, "
+                       "Show further columns, separated by commas: binaries (bytes of binaries "
+                       "that a process refers to), ets (of tables that it owns), stack, heap, "
                        "old_heap, links, monitors, monitored_by, state (its flags by name), flags, "
                        "application")
             ->option_text("NAMES");
         app.add_option("--group-by", group_by_,
-                       "Show groups of processes in place of processes: initial_call, "
+                       "Show groups of processes: initial_call, "
                        "current_function, status, supervisor, ancestor (the outermost with a "
                        "name), label or application. The last four read all processes")
             ->option_text("WHAT");
