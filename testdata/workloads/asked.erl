@@ -149,7 +149,7 @@ write(File) ->
           || Prefix <- ["user:", "order:"], Of <- [with_prefix(Prefix, Rows)]],
          [io_lib:format("largest ~b ~s~n", [erts_debug:flat_size(Row), element(1, Row)])
           || Row <- lists:sublist(lists:sort(fun larger/2, Rows), 10)],
-         [io_lib:format("messages ~s ~b ~b~n", [Tag, length(Of), hd(Of)])
+         [io_lib:format("messages ~s ~b ~b~n", [Tag, length(Of), lists:min(Of)])
           || Tag <- [red, green, blue], Of <- [[N || {Tagged, N} <- Messages, Tagged =:= Tag]]],
          [io_lib:format("dictionary ~p ~w~n", [Pid, Value])
           || Pid <- processes(), {dictionary, Dictionary} <- [process_info(Pid, dictionary)],
