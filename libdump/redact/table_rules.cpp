@@ -62,7 +62,7 @@ constexpr TableFields kPortFields = std::to_array<FieldDecision>({
     {1, 3, kKeep},
     {4, 4, kHide},      // name: a command line
     {5, 5, kKeepText},  // driver
-    {6, 17, kKeep},
+    {6, 20, kKeep},
 });
 constexpr MessageRules kPort{"Port", kPortFields};
 constexpr TableFields kPortsFields = std::to_array<FieldDecision>({{1, 1, kMessage, &kPort}});
@@ -74,7 +74,7 @@ constexpr TableFields kSocketFields = std::to_array<FieldDecision>({
 });
 constexpr MessageRules kSocket{"Socket", kSocketFields};
 constexpr TableFields kSocketsFields = std::to_array<FieldDecision>({{1, 1, kMessage, &kSocket}});
-constexpr TableFields kSchedulerFields = std::to_array<FieldDecision>({{1, 11, kKeep}});
+constexpr TableFields kSchedulerFields = std::to_array<FieldDecision>({{1, 14, kKeep}});
 constexpr TableFields kRunQueueFields = std::to_array<FieldDecision>({{1, 9, kKeep}});
 constexpr TableFields kProgressFields = std::to_array<FieldDecision>({{1, 7, kKeep}});
 constexpr MessageRules kProgress{"ThreadProgress", kProgressFields};
@@ -181,6 +181,7 @@ constexpr TableFields kInstanceFields = std::to_array<FieldDecision>({
     {3, 4, kKeep},
     {5, 7, kMessage, &kCarriers},
     {8, 8, kMessage, &kFixedSizeType},
+    {9, 10, kKeep},
 });
 constexpr MessageRules kInstance{"AllocatorInstance", kInstanceFields};
 constexpr TableFields kAllocatorsFields =

@@ -52,6 +52,23 @@ static ERL_NIF_TERM resource_nif(ErlNifEnv* env, int argc, const ERL_NIF_TERM ar
     return term;
 }
 
+/* circle(Resource, Offset): the reference's own list of off-heap objects leads from it to itself, so
+   that its process is never freed. So that the resource lives on, its reference count is set, which is
+   at that offset of a Binary. The magic reference has the Binary in its second word and the next
+   member in its third (OTP 25 to 29). */
+static ERL_NIF_TERM circle_nif(ErlNifEnv* env, int argc, const ERL_NIF_TERM argv[]) {
+    enum { kBoxed = 2, kBinary = 1, kNext = 2, kEnough = 60 };
+    unsigned long offset = 0;
+    unsigned long* thing = (unsigned long*)(argv[0] - kBoxed);
+    (void)argc;
+    if (!enif_get_ulong(env, argv[1], &offset)) {
+        return enif_make_badarg(env);
+    }
+    *(unsigned long*)(thing[kBinary] + offset) = 1UL << kEnough;
+    thing[kNext] = (unsigned long)thing;
+    return enif_make_atom(env, "ok");
+}
+
 /* The data of binaries that are kept: only this native code has their addresses. */
 enum { kMostKept = 4096 };
 static unsigned char* volatile kept[kMostKept];
@@ -94,6 +111,7 @@ static ErlNifFunc functions[] = {
     {"keep", 2, keep_nif, 0},
     {"hold", 2, hold_nif, 0},
     {"resource", 0, resource_nif, 0},
+    {"circle", 2, circle_nif, 0},
 };
 
 ERL_NIF_INIT(emulator, functions, load, NULL, NULL, NULL)

@@ -2,7 +2,7 @@
 %% library that BEAMDUMP_EMULATOR_NIF names, without ".so"), and what waits for that; a fixed table;
 %% NIF resources; binaries that a NIF leaks; links and monitors.
 -module(emulator).
--export([start/1, tell/1, hold/2, resource/0, leak/2, keep/2]).
+-export([start/1, tell/1, hold/2, resource/0, circle/2, leak/2, keep/2]).
 
 -define(TURN_MS, 5).
 
@@ -15,6 +15,7 @@ start(Scale) ->
 
 hold(_Begun, _File) -> erlang:nif_error(not_loaded).
 resource() -> erlang:nif_error(not_loaded).
+circle(_Resource, _Offset) -> erlang:nif_error(not_loaded).
 leak(_Count, _Size) -> erlang:nif_error(not_loaded).
 keep(_Count, _Size) -> erlang:nif_error(not_loaded).
 
@@ -54,6 +55,53 @@ tell([<<"hold">>, File]) ->
     end, [{scheduler, 1}]),
     await(fun() -> waiting(waiting_checker) end),
     <<"ok">>;
+%% "circle OFFSET", that of a Binary's reference count: a process whose list of off-heap objects is a
+%% circle ends, and then one puts a persistent term. No collection may walk that list before.
+tell([<<"circle">>, Offset]) ->
+    Last = erlang:system_info(schedulers),
+    true = Last > 1,
+    Asked = self(),
+    Pid = spawn_opt(fun() ->
+        Resource = resource(),
+        ok = circle(Resource, binary_to_integer(Offset)),
+        Asked ! made,
+        receive go -> exit(normal) end
+    end, [{scheduler, Last}, {min_heap_size, 100000}]),
+    receive made -> ok end,
+    named(circle_put, fun() ->
+        Pid ! go,
+        receive after 500 -> ok end,
+        persistent_term:put(circle_put, {circle_put})
+    end, [{scheduler, 1}]),
+    list_to_binary(pid_to_list(Pid));
+%% "delayed FILE COUNT": blocks of a scheduler's allocator that another one gives back while the first one
+%% is in a native call, until the file is there.
+tell([<<"delayed">>, File, Count]) ->
+    Last = erlang:system_info(schedulers),
+    true = Last > 1,
+    _ = process_flag(scheduler, 1),
+    Path = binary_to_list(File),
+    Begun = Path ++ ".begun",
+    Asked = self(),
+    Keeper = named(delayed_keeper, fun() ->
+        receive
+            {keep, Binaries} ->
+                Asked ! kept,
+                receive drop -> true = is_list(Binaries) end
+        end,
+        true = erlang:garbage_collect(),
+        Asked ! dropped,
+        wait()
+    end, [{scheduler, 1}]),
+    {_, Reference} = spawn_opt(fun() ->
+        Keeper ! {keep, [binary:copy(<<N:32>>, 250) || N <- lists:seq(1, binary_to_integer(Count))]}
+    end, [{scheduler, Last}, monitor]),
+    receive kept -> ok end,
+    receive {'DOWN', Reference, process, _, _} -> ok end,
+    named(held, fun() -> hold(Begun, Path) end, [{scheduler, Last}]),
+    await(fun() -> is_file(Begun) end),
+    Keeper ! drop,
+    receive dropped -> integer_to_binary(Last) end;
 tell([<<"lock">>]) ->
     Asked = self(),
     named(lock_holder, fun() ->
@@ -92,6 +140,9 @@ tell([<<"orphaned_ports">>, Count]) ->
     receive {Pid, Ports} -> ok end,
     receive {'DOWN', Reference, process, Pid, normal} -> ok end,
     iolist_to_binary(lists:join(" ", [pid_to_list(Pid) | [erlang:port_to_list(Port) || Port <- Ports]]));
+tell([<<"queue_size">>, Port]) ->
+    {queue_size, Size} = erlang:port_info(list_to_port(binary_to_list(Port)), queue_size),
+    text(Size);
 tell([<<"living_ports">>, Owner]) ->
     %% Those whose owner the port itself says is that process.
     text(length([Port || Port <- erlang:ports(),

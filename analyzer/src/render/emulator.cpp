@@ -88,10 +88,22 @@ void print_progress(Output& output, const query::EmulatorReport& report) {
                  {"CURRENT FUNCTION", Align::kLeft, true}});
     for (const auto& line : report.progress) {
         table.add({count_text(line.scheduler), progress_text(line),
-                   line.process ? pid_and_name(*line.process) : line.port.value_or(""),
+                   line.process ? pid_and_name(*line.process)
+                   : line.port  ? *line.port
+                   : line.frees ? fmt::format("frees {}, which has ended", *line.frees)
+                                : std::string(),
                    line.process ? function_of(*line.process) : ""});
     }
     table.print(output, "  ");
+    for (const auto& line : report.progress) {
+        if (line.off_heap_circle) {
+            output.print(
+                "  scheduler {}: the list of off-heap objects of {} leads back into itself at "
+                "{:#x}, over {}: it is walked for ever\n",
+                line.scheduler, line.process ? line.process->pid : line.frees.value_or("a process"),
+                line.off_heap_circle_address.value_or(0), counted(*line.off_heap_circle, "member"));
+        }
+    }
     if (report.other_thread) {
         output.print("  the leader waits for thread {}, which is no scheduler\n",
                      *report.other_thread);
@@ -260,6 +272,12 @@ void emulator_json(Output& output, const query::EmulatorReport& report) {
                       json.member("scheduler", line.scheduler);
                       json.member("state", line.state);
                       json.member("held_up_for_us", line.held_up_for_us);
+                      json.member("frees", line.frees);
+                      json.member("off_heap_circle", line.off_heap_circle);
+                      if (line.off_heap_circle_address) {
+                          json.member("off_heap_circle_address",
+                                      fmt::format("{:#x}", *line.off_heap_circle_address));
+                      }
                       json.member("leader", line.leader);
                       json.member("blocking", line.blocking);
                       if (line.process) {

@@ -65,6 +65,8 @@ std::string verb(const query::WaitEdge& edge, std::string_view to) {
                         : std::string());
         case WaitKind::kRuns:
             return fmt::format("runs {}", to);
+        case WaitKind::kFrees:
+            return fmt::format("frees the memory of {}, which has ended", to);
         case WaitKind::kRunQueue:
             return fmt::format("may be in the run queue of {}", to);
         case WaitKind::kTask:

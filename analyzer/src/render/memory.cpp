@@ -226,13 +226,15 @@ void print_block_groups(Output& output, const query::AllocatorBlocks& allocator)
             group.first_bytes.empty()
                 ? std::string()
                 : fmt::format("{} ({})", one_line(group.first_bytes), count_text(group.begin_so));
-        table.add({std::string(block_kind_text(group.kind)) +
-                       (group.referred_to ? ", also of terms" : ""),
-                   one_line(group.asked_by.value_or("?")), "from " + bytes_text(group.from_bytes),
-                   count_text(group.blocks), bytes_text(group.bytes),
-                   span_text(group.least_references, group.most_references),
-                   span_text(group.least_found, group.most_found),
-                   group.lost_blocks ? count_text(*group.lost_blocks) : "", beginning});
+        table.add(
+            {std::string(block_kind_text(group.kind)) + (group.referred_to ? ", also of terms"
+                                                         : group.queued    ? ", in a port's queue"
+                                                                           : ""),
+             one_line(group.asked_by.value_or("?")), "from " + bytes_text(group.from_bytes),
+             count_text(group.blocks), bytes_text(group.bytes),
+             span_text(group.least_references, group.most_references),
+             span_text(group.least_found, group.most_found),
+             group.lost_blocks ? count_text(*group.lost_blocks) : "", beginning});
     }
     table.print(output, "  ");
     if (allocator.groups.size() < allocator.group_count) {
@@ -284,6 +286,12 @@ void print_allocator_blocks(Output& output, const query::AllocatorBlocks& alloca
         count_text(*allocator.reached_blocks), bytes_text(*allocator.reached_bytes),
         count_text(allocator.blocks - *allocator.reached_blocks),
         bytes_text(allocator.bytes - *allocator.reached_bytes));
+    if (allocator.queued_blocks.value_or(0) != 0) {
+        output.print(
+            "  of these {} of {} are in queues of ports (ports --columns "
+            "port,name,queue,queued_binaries,queued_binary_bytes)\n",
+            count_text(*allocator.queued_blocks), bytes_text(*allocator.queued_bytes));
+    }
     print_lost(output, allocator);
     if (allocator.differing_blocks) {
         output.print(
@@ -358,6 +366,8 @@ void write_allocator_blocks(JsonWriter& json, const query::AllocatorBlocks& allo
     json.member("counted_bytes", allocator.counted_bytes);
     json.member("referred_to_blocks", allocator.reached_blocks);
     json.member("referred_to_bytes", allocator.reached_bytes);
+    json.member("in_port_queues_blocks", allocator.queued_blocks);
+    json.member("in_port_queues_bytes", allocator.queued_bytes);
     json.member("differing_blocks", allocator.differing_blocks);
     json.member("differing_bytes", allocator.differing_bytes);
     json.member("lost_blocks", allocator.lost_blocks);
@@ -381,6 +391,9 @@ void write_allocator_blocks(JsonWriter& json, const query::AllocatorBlocks& allo
         json.member("lost_bytes", group.lost_bytes);
         if (group.referred_to) {
             json.member("referred_to", true);
+        }
+        if (group.queued) {
+            json.member("in_port_queue", true);
         }
         if (!group.first_bytes.empty()) {
             json.member("first_bytes", one_line(group.first_bytes));

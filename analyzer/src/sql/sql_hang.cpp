@@ -28,16 +28,17 @@ constexpr std::array kWaitColumns = {
         .name = "place",
         .sentence = "What waits: a pid, permission code_staging, thread progress, scheduler 2..."},
     Column{.name = "place_kind",
-           .one_of = "process other permission thread_progress scheduler connection global_lock"},
-    Column{
-        .name = "wait",
-        .sentence = "How it waits for, or depends on, the next one",
-        .one_of =
-            "reply start permission global_lock holder thread_progress held_up_by runs run_queue "
-            "system_task suspended_by busy_connection busy_port"},
+           .one_of = "process other permission thread_progress scheduler connection global_lock "
+                     "ended endless"},
+    Column{.name = "wait",
+           .sentence = "How it waits for, or depends on, the next one",
+           .one_of = "reply start permission global_lock holder thread_progress held_up_by runs "
+                     "frees run_queue "
+                     "system_task suspended_by busy_connection busy_port"},
     Column{.name = "waits_for", .sentence = "The next one"},
     Column{.name = "waits_for_kind",
-           .one_of = "process other permission thread_progress scheduler connection global_lock"},
+           .one_of = "process other permission thread_progress scheduler connection global_lock "
+                     "ended endless"},
     Column{.name = "certain", .kind = ColumnKind::kFlag, .sentence = "Otherwise it may be so"},
     Column{.name = "task", .sentence = "The system task that was asked for"},
     Column{.name = "held_up_us",

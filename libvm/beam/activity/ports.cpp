@@ -35,6 +35,10 @@ PortReader::PortReader(Vm& vm, IdTable table, PidWords pids, AtomWords atoms, La
     in_ = names.field(runtime::Port::bytes_in);
     out_ = names.field(runtime::Port::bytes_out);
     queued_ = names.field(runtime::Port::ioq_size);
+    vectors_ = names.field(runtime::Port::ioq_v_head);
+    vectors_end_ = names.field(runtime::Port::ioq_v_tail);
+    queue_binaries_ = names.field(runtime::Port::ioq_b_head);
+    binary_size_ = names.field(runtime::Binary::orig_size);
     os_pid_ = names.field(runtime::Port::os_pid);
     suspended_ = names.field(runtime::Port::suspended);
     task_flags_ = names.field(runtime::Port::sched_flags);
@@ -104,8 +108,18 @@ Result<records::Port> PortReader::port(Address address, Left& left) {
     if (!list && list.error().code == ErrorCode::kTargetDied) {
         return std::unexpected(list.error());
     }
+    records::Port port;
+    const auto queue = queue_of(before.view());
+    auto in_queue = read_queue(queue, port);
+    if (!in_queue && in_queue.error().code == ErrorCode::kTargetDied) {
+        return std::unexpected(in_queue.error());
+    }
     ASSIGN_OR_RETURN(const auto read, OwnedStruct::read(vm_->bulk(), address, bytes_));
     const auto view = read.view();
+    if (in_queue && queue_of(view) != queue) {
+        in_queue = fail(ErrorCode::kImplausible,
+                        fmt::format("the queue of the port at {:#x} changed meanwhile", address));
+    }
     const auto id = view.get(id_);
     const bool same = std::ranges::all_of(
         std::initializer_list<Field>{id_, name_, driver_, registered_as_},
@@ -117,7 +131,6 @@ Result<records::Port> PortReader::port(Address address, Left& left) {
                                 address, before.view().get(id_), id));
     }
     const auto state = view.u32(state_);
-    records::Port port;
     port.set_number(port_number(scheme_, id));
     port.set_struct_address(address);
     port.set_state_bits(state);
@@ -149,10 +162,73 @@ Result<records::Port> PortReader::port(Address address, Left& left) {
         ++left.suspended;
         left.why = left.why.empty() ? list.error().message : left.why;
     }
+    if (!in_queue) {
+        port.clear_queued_binaries();
+        port.clear_queued_binary_bytes();
+        port.clear_queued_binary_address();
+        ++left.queues;
+        left.why_queue = left.why_queue.empty() ? in_queue.error().message : left.why_queue;
+    }
     port.set_busy((view.get(task_flags_) & is_busy_) != 0);
     port.set_distribution((state & is_distribution_) != 0);
     port.set_closing((state & is_closing_) != 0);
     return port;
+}
+
+PortReader::Queue PortReader::queue_of(const StructView& port) const {
+    return {.bytes = port.get(queued_),
+            .vectors = port.get(vectors_),
+            .vectors_end = port.get(vectors_end_),
+            .binaries = port.get(queue_binaries_)};
+}
+
+/// ErtsIOQueue (erl_io_queue.h, OTP 25 to 29): pairs of address and length (SysIOVec), and for each
+/// a driver binary, which begins with the field orig_size of its Binary (erl_binary.h).
+Result<void> PortReader::read_queue(const Queue& queue, records::Port& port) {
+    constexpr std::uint64_t kWord = sizeof(std::uint64_t);
+    constexpr std::uint64_t kVectorWords = 2;
+    port.set_queued_binaries(0);
+    port.set_queued_binary_bytes(0);
+    if (queue.bytes == 0) {
+        return {};
+    }
+    const auto entries = (queue.vectors_end - queue.vectors) / (kVectorWords * kWord);
+    if (queue.vectors_end < queue.vectors || entries > kMostQueueEntries) {
+        return fail(ErrorCode::kImplausible,
+                    fmt::format("a port's queue at {:#x}: expected at most {} entries, found {}",
+                                queue.vectors, kMostQueueEntries, entries));
+    }
+    auto& memory = vm_->bulk();
+    const auto count = static_cast<std::uint32_t>(entries);
+    ASSIGN_OR_RETURN(const auto vectors, read_words(memory, queue.vectors, kVectorWords * count));
+    ASSIGN_OR_RETURN(auto binaries, read_words(memory, queue.binaries, count));
+    std::uint64_t sum = 0;
+    for (std::uint32_t at = 0; at < count; ++at) {
+        sum += vectors[kVectorWords * at + 1];
+    }
+    if (sum != queue.bytes) {
+        return fail(ErrorCode::kImplausible,
+                    fmt::format("a port's queue at {:#x}: expected {} bytes, the sum of its "
+                                "entries, found {}",
+                                queue.vectors, queue.bytes, sum));
+    }
+    std::ranges::sort(binaries);
+    const auto same = std::ranges::unique(binaries);
+    binaries.erase(same.begin(), same.end());
+    std::uint64_t bytes = 0;
+    for (const Address binary : binaries) {
+        if (binary == 0) {
+            continue;
+        }
+        ASSIGN_OR_RETURN(const auto size, memory.word(binary));
+        bytes += size;
+        port.set_queued_binaries(port.queued_binaries() + 1);
+        if (port.queued_binary_address_size() < kMostQueueAddresses) {
+            port.add_queued_binary_address(binary - binary_size_.offset);
+        }
+    }
+    port.set_queued_binary_bytes(bytes);
+    return {};
 }
 
 Result<std::string> PortReader::text(Address address) {

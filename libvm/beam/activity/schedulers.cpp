@@ -1,4 +1,5 @@
 #include <libdump/base/return_if_error.h>
+#include <libvm/beam/activity/off_heap_circle.h>
 #include <libvm/beam/activity/schedulers.h>
 #include <libvm/beam/layout/runtime_limits.h>
 #include <libvm/beam/layout/runtime_names.h>
@@ -31,9 +32,10 @@ Result<void> pass_over(const Error& error, SchedulerReader::Read& read) {
 
 struct SchedulerReader::State {
     Address process = 0, port = 0, queue = 0;
+    Address freed = 0;  ///< a process that has ended
     Address sleep = 0;
     std::uint32_t sleep_flags = 0;
-    std::optional<std::uint64_t> owner_id, port_number;
+    std::optional<std::uint64_t> owner_id, freed_owner_id, port_number;
     bool operator==(const State&) const = default;
 };
 
@@ -56,13 +58,19 @@ SchedulerReader::SchedulerReader(Vm& vm, PidWords pids, LayoutNames& names)
     dirty_number_ = names.field(runtime::ErtsSchedulerData::dirty_no);
     sleep_ = names.field(runtime::ErtsSchedulerData::ssi);
     process_ = names.field(runtime::ErtsSchedulerData::current_process);
+    freed_ = names.field(runtime::ErtsSchedulerData::free_process);
     port_ = names.field(runtime::ErtsSchedulerData::current_port);
     queue_ = names.field(runtime::ErtsSchedulerData::run_queue);
-    scheduler_end_ = end_of({type_, number_, dirty_number_, sleep_, process_, port_, queue_});
+    scheduler_end_ =
+        end_of({type_, number_, dirty_number_, sleep_, process_, freed_, port_, queue_});
     stride_ = names.bytes(runtime::ErtsAlignedSchedulerData::kName);
     sleep_flags_ = names.field(runtime::ErtsSchedulerSleep::flags);
     aux_work_ = names.field(runtime::ErtsSchedulerSleep::aux_work);
     process_id_ = names.field(runtime::Process::common_id);
+    process_state_ = names.field(runtime::Process::state);
+    process_off_heap_ = names.field(runtime::Process::off_heap_first);
+    off_heap_next_ = names.field(runtime::OffHeapHeader::next);
+    exiting_ = names.constant(runtime::constant::state_exiting);
     port_id_ = names.field(runtime::Port::common_id);
     index_ = names.field(runtime::ErtsRunQueue::ix);
     owner_ = names.field(runtime::ErtsRunQueue::scheduler);
@@ -163,12 +171,54 @@ Result<void> SchedulerReader::scheduler(const Kind& kind, std::uint32_t number, 
     }
     scheduler.set_sleeping((now->sleep_flags & (sleeping_ | waiting_)) != 0);
     scheduler.set_suspended((now->sleep_flags & suspended_) != 0);
-    scheduler.set_busy(now->process != 0 || now->port != 0);
+    scheduler.set_busy(now->process != 0 || now->port != 0 || now->freed != 0);
     if (now->owner_id) {
         scheduler.set_current_owner_id(*now->owner_id);
     }
     if (now->port_number) {
         scheduler.set_current_port_number(*now->port_number);
+    }
+    if (now->freed_owner_id) {
+        scheduler.set_freed_owner_id(*now->freed_owner_id);
+    }
+    // A list that could not be walked to its end tells nothing.
+    if (const auto added = add_circle(*now, scheduler);
+        !added && added.error().code == ErrorCode::kTargetDied) {
+        return added;
+    }
+    if (!scheduler.has_off_heap_circle()) {
+        return {};
+    }
+    const auto after = state(kind, number, address);
+    if (!after || after->process != now->process || after->freed != now->freed) {
+        scheduler.clear_off_heap_circle();
+        scheduler.clear_off_heap_circle_address();
+    }
+    return {};
+}
+
+Result<void> SchedulerReader::add_circle(const State& now, records::Scheduler& scheduler) {
+    auto& memory = vm_->bulk();
+    auto process = now.freed;
+    if (process == 0 && now.process != 0) {
+        ASSIGN_OR_RETURN(const auto bits,
+                         memory.value<std::uint32_t>(now.process + process_state_.offset));
+        process = (bits & exiting_) != 0 ? now.process : 0;
+    }
+    if (process == 0) {
+        return {};
+    }
+    ASSIGN_OR_RETURN(const auto first, memory.word(process + process_off_heap_.offset));
+    ASSIGN_OR_RETURN(const auto circle,
+                     find_off_heap_circle(memory, off_heap_next_, first, kMostOffHeap));
+    if (!circle) {
+        return {};
+    }
+    ASSIGN_OR_RETURN(const auto again,
+                     find_off_heap_circle(memory, off_heap_next_, circle->address, kMostOffHeap));
+    if (again == circle) {
+        scheduler.set_off_heap_circle_address(circle->address);
+        scheduler.set_off_heap_circle(circle->members);
     }
     return {};
 }
@@ -186,6 +236,7 @@ Result<SchedulerReader::State> SchedulerReader::state(const Kind& kind, std::uin
     }
     State state;
     state.process = view.get(process_);
+    state.freed = view.get(freed_);
     state.port = view.get(port_);
     state.queue = view.get(queue_);
     state.sleep = view.get(sleep_);
@@ -200,6 +251,10 @@ Result<SchedulerReader::State> SchedulerReader::state(const Kind& kind, std::uin
                                     "found {:#x}",
                                     state.process, number, id));
         }
+    }
+    if (state.freed != 0) {
+        ASSIGN_OR_RETURN(const auto id, memory.word(state.freed + process_id_.offset));
+        state.freed_owner_id = pids_.owner_id(id);
     }
     if (state.port != 0) {
         ASSIGN_OR_RETURN(const auto id, memory.word(state.port + port_id_.offset));

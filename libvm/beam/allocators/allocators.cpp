@@ -1,5 +1,6 @@
 #include <libdump/base/return_if_error.h>
 #include <libvm/beam/allocators/allocators.h>
+#include <libvm/beam/allocators/block_header.h>
 #include <libvm/beam/layout/runtime_names.h>
 
 #include <fmt/format.h>
@@ -108,6 +109,7 @@ AllocatorFields::AllocatorFields(LayoutNames& names)
       pool_used(names.field(runtime::ErtsAlcFixList::u_cpool_used)),
       plain_allocated(names.field(runtime::ErtsAlcFixList::u_nocpool_allocated)),
       plain_used(names.field(runtime::ErtsAlcFixList::u_nocpool_used)),
+      delayed_first(names.field(runtime::Allctr::dd_q_head_first)),
       bytes(names.bytes(runtime::Allctr::kName)),
       count_bytes(names.bytes(runtime::AllctrCount::kName)),
       stats_bytes(names.bytes(runtime::AllctrBlockStats::kName)),
@@ -346,6 +348,47 @@ Result<AllocatorState> AllocatorReader::state(const AllocatorPlace& place) {
     state.mapper = allocator.get(fields_.literal_mapper);
     state.carrier_header_bytes = allocator.u32(fields_.carrier_header_bytes);
     return state;
+}
+
+/// ErtsAllctrDDQueue_t, the first member of an instance, begins with a marker that is a member of
+/// the list itself; each block has the next one in its first word (erl_alloc_util.h, OTP 25 to 29).
+Result<void> AllocatorReader::add_delayed(AllocatorState& state) {
+    auto& memory = vm_->bulk();
+    const Address marker = state.place.address;
+    ASSIGN_OR_RETURN(const auto after_marker, memory.word(marker));
+    ASSIGN_OR_RETURN(const auto first, memory.word(marker + fields_.delayed_first.offset));
+    if (!state.place.thread_specific || first == 0) {
+        return {};
+    }
+    std::uint64_t blocks = 0;
+    std::uint64_t bytes = 0;
+    Address block = first;
+    for (std::uint64_t met = 0; block != 0 && met < kMostDelayed; ++met) {
+        if (block == marker) {
+            block = after_marker;
+            continue;
+        }
+        const auto words = read_words(memory, block - sizeof(BlockHeader::word), 2);
+        if (!words) {
+            break;
+        }
+        const BlockHeader header{words->front()};
+        if (header.is_homecoming()) {
+            block = words->back();
+            continue;
+        }
+        const auto size = header.is_single() ? header.single_bytes() : header.bytes();
+        const bool was_freed = header.is_free() && !header.is_single();
+        if (was_freed || size > kMaxMemoryBytes) {
+            break;
+        }
+        ++blocks;
+        bytes += size;
+        block = words->back();
+    }
+    state.record.set_delayed_blocks(blocks);
+    state.record.set_delayed_bytes(bytes);
+    return {};
 }
 
 }  // namespace beamdump::beam

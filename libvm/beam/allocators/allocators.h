@@ -30,6 +30,7 @@ struct AllocatorFields {
     Field count, size;               ///< of AllctrCount
     Field block_count, block_bytes;  ///< of AllctrBlockStats: now, not at its highest
     Field type_bytes, pool_allocated, pool_used, plain_allocated, plain_used;
+    Field delayed_first;  ///< of the blocks that other threads gave back
     std::uint32_t bytes, count_bytes, stats_bytes, fix_bytes;
     std::uint64_t fix_count;
 };
@@ -94,6 +95,11 @@ class AllocatorReader {
     Result<std::vector<AllocatorPlace>> places();
     /// kImplausible where no instance of that allocator is there.
     Result<AllocatorState> state(const AllocatorPlace& place);
+    /// Adds the blocks that other threads have given back and that wait for the instance's own: as
+    /// many as are met, at most kMostDelayed. The list grows and shrinks while the node runs.
+    /// Nothing for an instance that all threads free in.
+    Result<void> add_delayed(AllocatorState& state);
+    static constexpr std::uint64_t kMostDelayed = 10'000;
 
   private:
     AllocatorReader(Vm& vm, AllocatorTableFields tables, AllocatorFields fields)

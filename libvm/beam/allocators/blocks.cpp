@@ -1,5 +1,6 @@
 #include <libdump/base/return_if_error.h>
 #include <libvm/beam/allocators/allocators.h>
+#include <libvm/beam/allocators/block_header.h>
 #include <libvm/beam/allocators/blocks.h>
 #include <libvm/beam/layout/runtime_names.h>
 
@@ -12,37 +13,6 @@
 
 namespace beamdump::beam {
 namespace {
-
-/// The word before an allocator's block (erl_alloc_util.h, OTP 25 to 29, 64 bits).
-struct BlockHeader {
-    static constexpr std::uint64_t kThisFree = 1;
-    static constexpr std::uint64_t kPreviousFree = 2;
-    static constexpr std::uint64_t kLast = 4;
-    static constexpr std::uint64_t kFlags = 7;
-    static constexpr std::uint64_t kTagged = std::uint64_t{1} << 63U;
-    /// Bits 40 to 62 of a used block in a carrier of several: its carrier's distance.
-    static constexpr unsigned kOffsetShift = 40;
-    static constexpr std::uint64_t kOffsetMask = ((std::uint64_t{1} << 23U) - 1) << kOffsetShift;
-    static constexpr unsigned kOffsetUnitShift = 14;
-    static constexpr std::uint64_t kLeastBlockBytes = 2 * sizeof(std::uint64_t);
-
-    std::uint64_t word = 0;
-
-    [[nodiscard]] bool is_free() const { return (word & kThisFree) != 0; }
-    [[nodiscard]] bool previous_is_free() const { return (word & kPreviousFree) != 0; }
-    [[nodiscard]] bool is_tagged() const { return (word & kTagged) != 0; }
-    [[nodiscard]] bool is_last() const { return (word & kLast) != 0; }
-    /// In units of 1 << kOffsetUnitShift bytes.
-    [[nodiscard]] std::uint64_t carrier_distance() const {
-        return (word & kOffsetMask) >> kOffsetShift;
-    }
-    /// The bytes of a block in a carrier of several, header included.
-    [[nodiscard]] std::uint64_t bytes() const {
-        return word & ~(kFlags | kTagged | (is_free() ? 0 : kOffsetMask));
-    }
-    /// Those of the one block of a carrier, header included.
-    [[nodiscard]] std::uint64_t single_bytes() const { return word & ~(kFlags | kTagged); }
-};
 
 constexpr std::size_t kWindowBytes = 64U << 10U;
 

@@ -123,6 +123,15 @@ class Threads {
     }
 
     [[nodiscard]] std::string what(const ThreadFacts& thread) const {
+        if (thread.off_heap_circle) {
+            return fmt::format(
+                "frees {} for ever: the list of off-heap objects leads back into itself, over {}",
+                thread.freed_owner_id ? pid_text(*thread.freed_owner_id) : "it",
+                counted(*thread.off_heap_circle, "member"));
+        }
+        if (thread.spins(report_.took_ns) && thread.freed_owner_id) {
+            return fmt::format("frees {}, which has ended", pid_text(*thread.freed_owner_id));
+        }
         if (thread.spins(report_.took_ns)) {
             return fmt::format("spins: {} of {} samples are of no process and no port",
                                thread.without_work, thread.samples);
@@ -291,6 +300,10 @@ void write_thread(JsonWriter& json, const ThreadFacts& thread, const ThreadsRepo
         json.member("registered_name", thread.process->registered);
         json.member("initial_call", thread.process->initial_call);
     }
+    if (thread.freed_owner_id) {
+        json.member("frees", pid_text(*thread.freed_owner_id));
+    }
+    json.member("off_heap_circle", thread.off_heap_circle);
     if (thread.port_number) {
         json.member("port", fmt::format("#Port<0.{}>", *thread.port_number));
     }

@@ -72,7 +72,7 @@ class ThreadLooks {
             RETURN_IF_ERROR(sample_until(std::min(end, Clock::now() + pause)));
         }
         tell();
-        return {};
+        return find_freed();
     }
 
   private:
@@ -317,6 +317,30 @@ class ThreadLooks {
             work[followed->facts.id] = scheduler.busy() || !scheduler.sleeping();
         }
         return work;
+    }
+
+    /// What schedulers free, as they are at the end.
+    Result<void> find_freed() {
+        auto reader = beam::SchedulerReader::open(node_.vm());
+        if (!reader) {
+            return {};
+        }
+        ASSIGN_OR_RETURN(const auto now, reader->read());
+        for (auto& facts : report_.threads) {
+            const auto* const place = threads_.scheduler(facts.id);
+            for (const auto& scheduler : now.schedulers.scheduler()) {
+                if (place == nullptr || scheduler.struct_address() != place->structure) {
+                    continue;
+                }
+                if (scheduler.has_freed_owner_id()) {
+                    facts.freed_owner_id = scheduler.freed_owner_id();
+                }
+                if (scheduler.has_off_heap_circle()) {
+                    facts.off_heap_circle = scheduler.off_heap_circle();
+                }
+            }
+        }
+        return {};
     }
 
     /// Keeps what was read of a thread if it has not run meanwhile.

@@ -38,6 +38,11 @@ struct ThreadFacts {
     std::uint64_t without_work = 0;              ///< of a scheduler: without a process and a port
     std::optional<ProcessIdentity> process{};    ///< what it ran when it was last seen
     std::optional<std::uint64_t> port_number{};  ///< of the port that it ran then
+    /// Of a scheduler at the end: a process that has ended, and whose memory it frees.
+    std::optional<std::uint64_t> freed_owner_id{};
+    /// The list of off-heap objects of that one, or of `process`, leads back into itself, over so
+    /// many members: the scheduler walks it for ever.
+    std::optional<std::uint64_t> off_heap_circle{};
     std::optional<ThreadWait> wait{};            ///< if it waited when it was last seen
     bool idle = false;                           ///< a scheduler that slept then, without work
 

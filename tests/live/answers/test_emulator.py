@@ -6,6 +6,7 @@ import os
 import pathlib
 import re
 import tempfile
+import time
 import unittest
 from unittest import mock
 
@@ -13,6 +14,7 @@ from support import tools
 from support.captured import listed
 from support.nif import build_nif
 from support.node import start_workload
+from support.paths import SAMPLE
 from support.release import RELEASE
 
 RESOURCES = 100_000
@@ -23,6 +25,7 @@ LEAKED, LEAKED_BYTES = int(os.environ.get("BEAMDUMP_LEAKED", HELD)), 20_000
 MONITORS = 50_000
 PORTS = 12
 TRACED = 300
+DELAYED, DELAYED_BYTES = 5_000, 1_000
 KEPT, KEPT_BYTES = 200, 40_000
 # What is known of permissions; the executable of 29 has no names of what it would be read by.
 HAS_PERMISSIONS = RELEASE in ("25", "27")
@@ -228,6 +231,66 @@ class Emulator(unittest.TestCase):
                          (True, len(names), " ".join(pids[name] for name in names)))
         others = tools.analyze_json("ports", self.dump, "--filter", f"port!={port}")["ports"]
         self.assertEqual({other["suspended"] for other in others}, {0})
+        self.check_queue(port)
+
+    def check_queue(self, port):
+        """What its queue keeps: nothing is sent any more, as all senders are suspended."""
+        tools.capture(self.node, self.dump, "--force", "--mode", "freeze", "--blocks", "binary")
+        told = int(self.node.ask(f"emulator queue_size {port}"))
+        ports = tools.analyze_json("ports", self.dump, "--limit", "0")["ports"]
+        queue, = [one for one in ports if one["port"] == port]
+        self.assertEqual(queue["queue"], told)
+        self.assertGreater(queue["queued_binaries"], 0)
+        self.assertGreaterEqual(queue["queued_binary_bytes"], told)
+        self.assertEqual({one["queued_binaries"] for one in ports if one["queue"] == 0}, {0})
+        blocks, = tools.analyze_json("memory", self.dump, "--blocks")["blocks"]
+        all_binaries = sum(one["queued_binaries"] for one in ports)
+        self.assertEqual(blocks["in_port_queues_blocks"], all_binaries)
+        self.assertGreaterEqual(blocks["in_port_queues_bytes"], sum(one["queued_binary_bytes"] for one in ports))
+        self.assertEqual(sum(group["blocks"] for group in blocks["groups"] if group.get("in_port_queue")), all_binaries)
+
+    def test_a_list_without_end(self):
+        """A process whose list of off-heap objects is a circle has ended: its scheduler is lost."""
+        # Of a Binary (erl_binary.h): its flags are before its reference count, from 27 on another word too.
+        pid = self.node.ask(f"emulator circle {8 if RELEASE == '25' else 16}")
+        for _ in range(MOST_TRIES):
+            report = self.report()
+            lost = [line for line in report["thread_progress"] if "off_heap_circle" in line]
+            if lost and "circle_put" in by_name(report["suspended"]):
+                break
+            time.sleep(0.5)
+        self.assertEqual([(line["frees"], line["off_heap_circle"]) for line in lost], [(pid, 1)])
+        self.assertNotIn(pid, listed(self.dump))
+        self.assertRegex(self.findings()["emulator_waits"], f"is lost: it frees {pid}, ")
+        # The executable of 29 does not tell which value of thread progress is the present one.
+        if HAS_PERMISSIONS or lost[0]["state"] != "unknown":
+            end = self.hang("circle_put")["end"]
+            self.assertEqual((end["name"], end["kind"]), (pid, "endless"))
+        text = tools.expect(tools.analyze("emulator", self.dump), 0, 3).output
+        self.assertRegex(text, f"frees {pid}, which has ended")
+        self.assertRegex(text, f"off-heap objects of {pid} leads back into itself at 0x[0-9a-f]+, over 1 member")
+        schedulers = tools.analyze_json("schedulers", self.dump)["schedulers"]
+        self.assertEqual([one["state"] for one in schedulers if one.get("frees") == pid], ["running"])
+        ended = tools.expect(tools.run_measured([SAMPLE, "threads", "--json", "--duration", "300ms", self.node.pid]), 0, 3)
+        self.assertEqual([(one["frees"], one["off_heap_circle"]) for one in tools.parse(ended)["threads"]
+                          if "off_heap_circle" in one], [(pid, 1)])
+
+    def test_blocks_that_another_thread_gave_back(self):
+        file = self.scratch / "release"
+        self.addCleanup(file.touch)
+        held = int(self.node.ask(f"emulator delayed {file} {DELAYED}"))
+        for mode in ("live", "freeze"):
+            tools.capture(self.node, self.dump, "--force", "--mode", mode)
+            instances = tools.analyze_json("allocators", self.dump, "--instances", "--limit", "0")["allocators"]
+            delayed = {one["instance"]: one for one in instances if one["name"] == "binary_alloc"}
+            # Others may be there too.
+            self.assertTrue(DELAYED <= delayed[held]["delayed_blocks"] < 1.1 * DELAYED, delayed[held])
+            self.assertGreater(delayed[held]["delayed_bytes"], DELAYED * DELAYED_BYTES)
+            self.assertLess(delayed[held]["delayed_bytes"], 1.1 * DELAYED * DELAYED_BYTES)
+            self.assertGreaterEqual(delayed[held]["blocks"], delayed[held]["delayed_blocks"])
+        # Those of all instances together.
+        whole, = [one for one in tools.analyze_json("allocators", self.dump)["allocators"] if one["name"] == "binary_alloc"]
+        self.assertEqual(whole["delayed_blocks"], sum(one.get("delayed_blocks", 0) for one in delayed.values()))
 
     def test_ports_without_owner(self):
         owner, *ports = self.node.ask(f"emulator orphaned_ports {PORTS}").split()

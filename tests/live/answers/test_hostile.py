@@ -51,10 +51,12 @@ OF_THE_SYSTEM = re.compile(r"(/usr)?/lib(64)?/.*|/etc/ld\.so\.(cache|preload)|/u
 
 
 def below_strace(command, log, folder, **streams):
-    """A command in an empty folder, whose files, connections and signals are in the log."""
+    """A command in an empty folder, whose files, connections and signals are in the log. It can be interrupted, also
+    where this test was started in the background of a shell."""
     return subprocess.Popen(
         ["strace", "-f", "-qq", "--seccomp-bpf", "-s", "9999", "-e", "trace=%file,%network,kill,tkill,ptrace",
          "-e", "signal=none", "-o", log, "--", *map(str, command)], cwd=folder, **streams,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         env={"PATH": "/usr/bin", "TMPDIR": str(folder), "HOME": str(folder), "BEAMDUMP_CACHE": "off",
              "ASAN_OPTIONS": "detect_leaks=0"})
 
@@ -255,9 +257,7 @@ class Hostile(assistant.Client):
                     process.wait(MOST_SECONDS)
                 except subprocess.TimeoutExpired:
                     interrupted = True
-                    if pid := analyzer_below(process):
-                        os.kill(int(pid), signal.SIGINT)
-                    process.wait(MOST_INTERRUPT_SECONDS)
+                    self.interrupt(process)
                 statuses["interrupted" if interrupted else process.returncode] += 1
                 if not interrupted:
                     self.assertIn(process.returncode, (0, 1, 2, 3), asked["statement"])
@@ -266,6 +266,17 @@ class Hostile(assistant.Client):
         print(f"commands: {dict(statuses)}", flush=True)
         self.assertGreater(statuses[0], 0)
         self.assertGreater(statuses[1] + statuses[2], 0)
+
+    def interrupt(self, strace):
+        pid = analyzer_below(strace)
+        if not pid:
+            return
+        os.kill(int(pid), signal.SIGINT)
+        try:
+            strace.wait(MOST_INTERRUPT_SECONDS)
+        except subprocess.TimeoutExpired:
+            os.kill(int(pid), signal.SIGKILL)
+            raise
 
     def test_messages(self):
         answers = self.ask_all("messages")

@@ -35,8 +35,7 @@ class BinariesCommand final : public Command {
             "Show every place that refers to this binary, and the part that it shows");
         app.add_flag("--leaks", leaks_,
                      "List processes, ETS tables, literals and persistent terms by the bytes of "
-                     "binaries that they keep and their terms do not show: pinned by parts of "
-                     "binaries, or garbage that a collection drops")
+                     "binaries that they keep and do not show: pinned by parts, or garbage")
             ->excludes(address);
         add_size(app, "--at-least", at_least_,
                  "Of the list: only binaries of SIZE bytes or more, such as 64KiB");

@@ -27,7 +27,7 @@ class EtsCommand final : public Command {
     void add_options(CLI::App& app) override {
         add_dump(app, dump_);
         app.add_option("TABLE", table_,
-                       "Show the rows of this table: its name, or its id. Then --sort is size, "
+                       "Show the rows of this table (name or id). Then --sort is size, "
                        "else rows are as stored, and --group-by is key (its text, digits as N), "
                        "shape or size, with sums of words, which --sort words sorts by");
         tables_.add(app);

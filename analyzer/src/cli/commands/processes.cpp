@@ -32,12 +32,12 @@ class ProcessesCommand final : public Command {
         add_dump(app, dump_);
         add_sort(app, sort_,
                  "memory (default), reductions, queue, name, pid, binaries, ets, stack, links, "
-                 "monitors or monitored_by; with - before it the other way round; of groups: "
+                 "monitors or monitored_by; - before it reverses; of groups: "
                  "memory, count, reductions, queue or "
                  "name");
         app.add_option("--columns", columns_,
-                       "Show further columns, separated by commas: binaries (bytes of binaries "
-                       "that a process refers to), ets (of tables that it owns), stack, heap, "
+                       "Show further columns, separated by commas: binaries (bytes that it "
+                       "refers to), ets (of tables that it owns), stack, heap, "
                        "old_heap, links, monitors, monitored_by, state (its flags by name), flags, "
                        "application")
             ->option_text("NAMES");

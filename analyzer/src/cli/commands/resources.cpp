@@ -38,7 +38,7 @@ class ResourcesCommand final : public Command {
         app.add_option(
             "TYPE", type_,
             fmt::format("Show who refers to the resources of this type (module:name): processes, "
-                        "ETS tables, literals and persistent terms, those with most references "
+                        "ETS tables, literals and persistent terms, most references "
                         "first. Columns are then: {}",
                         fmt::join(query::column_names(query::resource_holder_columns()), ", ")));
         list_.add(app);

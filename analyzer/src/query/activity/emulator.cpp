@@ -431,6 +431,9 @@ class Reading {
                     line.process = line_of(*owner);
                 }
                 line.port = scheduler.port;
+                line.frees = scheduler.frees;
+                line.off_heap_circle = scheduler.off_heap_circle;
+                line.off_heap_circle_address = scheduler.off_heap_circle_address;
             }
             into_.progress.push_back(std::move(line));
         }

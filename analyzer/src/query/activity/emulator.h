@@ -44,6 +44,10 @@ struct ProgressLine {
     bool blocking = false;               ///< it blocks all other threads
     std::optional<ProcessLine> process;  ///< that it ran when the dump was taken
     std::optional<std::string> port;
+    std::optional<std::string> frees;  ///< pid of a process that has ended
+    /// Members of a circle in the list of off-heap objects of that one, or of `process`, which
+    /// exits: the scheduler walks it for ever.
+    std::optional<std::uint64_t> off_heap_circle, off_heap_circle_address;
 };
 
 /// A process with tasks that others, or the VM, asked it to do.

@@ -29,6 +29,8 @@ enum Place : std::uint8_t {
     kInput,
     kOutput,
     kQueue,
+    kQueuedBinaries,
+    kQueuedBinaryBytes,
     kOsPid,
     kBusy,
     kWaiting,
@@ -72,6 +74,12 @@ constexpr std::array<Column, kPlaces> kColumns = {
       .title = "QUEUE",
       .kind = ColumnKind::kBytes,
       .sentence = "Bytes in its driver's queue"},
+     {.name = "queued_binaries",
+      .kind = ColumnKind::kCountIfAny,
+      .sentence = "Binaries that these bytes are in, each once"},
+     {.name = "queued_binary_bytes",
+      .kind = ColumnKind::kBytesIfAny,
+      .sentence = "Their size in full: what the queue keeps from being freed"},
      {.name = "os_pid",
       .title = "OS PID",
       .kind = ColumnKind::kId,
@@ -106,6 +114,8 @@ Row row_of(Dump& dump, const records::Port& port) {
     set_if(row, kInput, port.has_input_bytes(), port.input_bytes());
     set_if(row, kOutput, port.has_output_bytes(), port.output_bytes());
     set_if(row, kQueue, port.has_queued_bytes(), port.queued_bytes());
+    set_if(row, kQueuedBinaries, port.has_queued_binaries(), port.queued_binaries());
+    set_if(row, kQueuedBinaryBytes, port.has_queued_binary_bytes(), port.queued_binary_bytes());
     set_if(row, kOsPid, port.has_os_pid(), static_cast<std::uint64_t>(port.os_pid()));
     set_if(row, kBusy, port.has_busy(), port.busy());
     set_if(row, kWaiting, port.has_suspended(), port.suspended());

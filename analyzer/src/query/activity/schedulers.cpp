@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::size_t kProcessPlace = 4;
 constexpr std::size_t kDisplayNamePlace = 6;
-constexpr std::array<Column, 15> kSchedulerColumns = {
+constexpr std::array<Column, 17> kSchedulerColumns = {
     {{.name = "kind",
       .title = "KIND",
       .sentence = "A scheduler's, or the run queue that all dirty schedulers of a kind share",
@@ -33,8 +33,8 @@ constexpr std::array<Column, 15> kSchedulerColumns = {
       .minimum = 1},
      {.name = "state",
       .title = "STATE",
-      .sentence = "running: it has a process or a port; suspended: offline or blocked; awake: it "
-                  "looks for work",
+      .sentence = "running: it has a process or a port, or frees the memory of a process that has "
+                  "ended; suspended: offline or blocked; awake: it looks for work",
       .one_of = "running sleeping awake suspended"},
      {.name = "online",
       .kind = ColumnKind::kFlag,
@@ -75,7 +75,13 @@ constexpr std::array<Column, 15> kSchedulerColumns = {
       .sentence = "Of them, ports"},
      {.name = "aux_work",
       .sentence = "What it has to do besides processes, as the VM's sources call it: DD_THR_PRGR | "
-                  "MISC; empty: nothing"}}};
+                  "MISC; empty: nothing"},
+     {.name = "frees",
+      .sentence = "The pid of a process that has ended, and whose memory it frees"},
+     {.name = "off_heap_circle",
+      .kind = ColumnKind::kCountIfAny,
+      .sentence = "Of that process, or of one that exits: the list of off-heap objects leads back "
+                  "into itself, over so many members, and is walked for ever"}}};
 
 /// erl_vm.h: at most 1,024 of each of the three kinds.
 constexpr std::size_t kMost = 4096;
@@ -178,6 +184,13 @@ class Recorded {
         if (scheduler.has_current_port_number()) {
             line.port = port_text(scheduler.current_port_number());
         }
+        if (scheduler.has_freed_owner_id()) {
+            line.frees = pid_text(scheduler.freed_owner_id());
+        }
+        if (scheduler.has_off_heap_circle()) {
+            line.off_heap_circle = scheduler.off_heap_circle();
+            line.off_heap_circle_address = scheduler.off_heap_circle_address();
+        }
         return line;
     }
 
@@ -229,7 +242,9 @@ Row row_of(const SchedulerLine& line, const KnownProcesses& known) {
             cell(line.normal),
             cell(line.low),
             cell(line.ports),
-            cell(line.aux_work)};
+            cell(line.aux_work),
+            cell(line.frees),
+            cell(line.off_heap_circle)};
 }
 
 }  // namespace

@@ -20,6 +20,8 @@ struct SchedulerLine {
     std::optional<bool> online;
     std::optional<std::string> process;  ///< pid of the process that it runs
     std::optional<std::string> port;
+    std::optional<std::string> frees;  ///< pid of a process that has ended
+    std::optional<std::uint64_t> off_heap_circle, off_heap_circle_address;
     std::optional<std::uint64_t> queue;  ///< length of its run queue
     std::optional<std::uint64_t> max, high, normal, low, ports;
     std::optional<std::string> aux_work;  ///< names of flags; empty: it has none to do
@@ -36,7 +38,7 @@ std::span<const Column> scheduler_columns();
 /// those of dirty schedulers follow those of the kinds before, as in the runtime), state (running,
 /// sleeping, awake, suspended), online, process (a pid), name (its registered name), port, and of
 /// its run queue the length and its parts: max, high, normal, low (processes by priority), ports;
-/// aux_work (of the scheduler).
+/// aux_work (of the scheduler), frees (a pid), off_heap_circle.
 /// The run queues that all dirty CPU and all dirty I/O schedulers share are rows of their own, of
 /// the kinds dirty_cpu_queue and dirty_io_queue. Of a crash dump, what its text has of each. Errors
 /// as of scheduler_lines().

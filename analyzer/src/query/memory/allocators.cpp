@@ -34,6 +34,10 @@ void add(const records::AllocatorInstance& from, AllocatorLine& to) {
     to.pooled_bytes += from.pool().carrier_bytes();
     to.mseg_bytes = to.mseg_bytes.value_or(0) + from.multi_block().mseg_bytes() +
                     from.single_block().mseg_bytes();
+    if (from.has_delayed_blocks()) {
+        to.delayed_blocks = to.delayed_blocks.value_or(0) + from.delayed_blocks();
+        to.delayed_bytes = to.delayed_bytes.value_or(0) + from.delayed_bytes();
+    }
 }
 
 void add(const AllocatorLine& from, AllocatorLine& to) {
@@ -47,6 +51,10 @@ void add(const AllocatorLine& from, AllocatorLine& to) {
     to.block_bytes += from.block_bytes;
     if (from.mseg_bytes) {
         to.mseg_bytes = to.mseg_bytes.value_or(0) + *from.mseg_bytes;
+    }
+    if (from.delayed_blocks) {
+        to.delayed_blocks = to.delayed_blocks.value_or(0) + *from.delayed_blocks;
+        to.delayed_bytes = to.delayed_bytes.value_or(0) + from.delayed_bytes.value_or(0);
     }
     if (from.resident_bytes) {
         to.resident_bytes = to.resident_bytes.value_or(0) + *from.resident_bytes;
@@ -138,6 +146,14 @@ constexpr auto kAllocatorFields = std::to_array<Field<AllocatorLine>>({
                                         .title = "BYTES",
                                         .kind = ColumnKind::kBytes,
                                         .sentence = "Their size, headers included"}),
+    field<&AllocatorLine::delayed_blocks>(
+        {.name = "delayed_blocks",
+         .kind = ColumnKind::kCountIfAny,
+         .sentence = "Of these: given back by other threads, and not yet freed by the instance's "
+                     "own thread; of each instance at most the first 10,000"}),
+    field<&AllocatorLine::delayed_bytes>({.name = "delayed_bytes",
+                                          .kind = ColumnKind::kBytesIfAny,
+                                          .sentence = "Their size, headers included"}),
     computed<AllocatorLine>({.name = "free_bytes",
                              .kind = ColumnKind::kBytes,
                              .also = "free",

@@ -35,6 +35,8 @@ struct AllocatorLine {
     std::uint64_t blocks = 0;
     std::uint64_t block_bytes = 0;
     std::optional<std::uint64_t> resident_bytes;  ///< of a sum, where the dump says it
+    /// Of the blocks in use those that other threads have given back.
+    std::optional<std::uint64_t> delayed_blocks, delayed_bytes;
 
     [[nodiscard]] std::uint64_t free_bytes() const {
         return carrier_bytes > block_bytes ? carrier_bytes - block_bytes : 0;

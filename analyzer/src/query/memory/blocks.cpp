@@ -15,6 +15,7 @@
 #include <map>
 #include <set>
 #include <tuple>
+#include <unordered_set>
 #include <utility>
 
 namespace beamdump::query {
@@ -40,18 +41,21 @@ std::string_view kind_of(const records::Block& block) {
 /// Sums up the blocks of one allocator.
 class Sums {
   public:
-    using Key = std::tuple<std::string_view, std::optional<std::uint32_t>, std::uint64_t, bool>;
+    /// Who refers to a block, as far as that is known.
+    enum class Referrer : std::uint8_t { kNone, kTerm, kPortQueue };
+    using Key = std::tuple<std::string_view, std::optional<std::uint32_t>, std::uint64_t, Referrer>;
     struct Group {
         BlockGroup line;
         std::map<std::string, std::uint64_t> beginnings;
     };
 
     /// `found`: references to it; nothing: not known.
-    void add(const records::Block& block, bool referred_to, std::optional<std::uint64_t> found) {
+    void add(const records::Block& block, Referrer referrer, std::optional<std::uint64_t> found) {
         const auto tag = block.has_tag_atom() ? std::optional(block.tag_atom()) : std::nullopt;
-        auto& group = groups_[{kind_of(block), tag, std::bit_floor(block.bytes()), referred_to}];
+        auto& group = groups_[{kind_of(block), tag, std::bit_floor(block.bytes()), referrer}];
         auto& line = group.line;
-        line.referred_to = referred_to;
+        line.referred_to = referrer == Referrer::kTerm;
+        line.queued = referrer == Referrer::kPortQueue;
         if (line.blocks == 0) {
             line.example = block.address();
             if (block.has_tag_owner_id()) {
@@ -62,7 +66,7 @@ class Sums {
         }
         ++line.blocks;
         line.bytes += block.bytes();
-        if (block.has_pointers() && !referred_to) {
+        if (block.has_pointers() && referrer != Referrer::kTerm) {
             const bool lost = block.pointers() == 0;
             line.lost_blocks = line.lost_blocks.value_or(0) + (lost ? 1 : 0);
             line.lost_bytes = line.lost_bytes.value_or(0) + (lost ? block.bytes() : 0);
@@ -123,8 +127,27 @@ struct Reading {
     Sums sums;
 };
 
+/// Binaries in the queues of ports, by the address of the structure. nullopt: the dump does not
+/// list them.
+Result<std::optional<std::unordered_set<std::uint64_t>>> queued_binaries(Dump& dump) {
+    std::optional<std::unordered_set<std::uint64_t>> addresses;
+    for (const auto offset : dump.trailer().ports_offset()) {
+        ASSIGN_OR_RETURN(const auto page, dump.reader().message_at<records::Ports>(
+                                              offset, format::RecordKind::kPorts));
+        for (const auto& port : page.port()) {
+            if (port.has_queued_binaries()) {
+                auto& known = addresses ? *addresses : addresses.emplace();
+                known.insert(port.queued_binary_address().begin(),
+                             port.queued_binary_address().end());
+            }
+        }
+    }
+    return addresses;
+}
+
 Result<void> add_page(Dump& dump, const records::Blocks& page, Reading& reading,
-                      const ReferenceNumbers* found) {
+                      const ReferenceNumbers* found,
+                      const std::optional<std::unordered_set<std::uint64_t>>& queued) {
     if (reading.left_out.contains(page.pass())) {
         return {};
     }
@@ -141,8 +164,14 @@ Result<void> add_page(Dump& dump, const records::Blocks& page, Reading& reading,
                 *answer.lost_blocks += 1;
                 *answer.lost_bytes += block.bytes();
             }
+            const bool in_queue =
+                answer.queued_blocks && queued && queued->contains(block.address());
+            if (in_queue) {
+                *answer.queued_blocks += 1;
+                *answer.queued_bytes += block.bytes();
+            }
             reading.sums.add(
-                block, false,
+                block, in_queue ? Sums::Referrer::kPortQueue : Sums::Referrer::kNone,
                 answer.differing_blocks ? std::optional<std::uint64_t>(0) : std::nullopt);
             continue;
         }
@@ -154,7 +183,7 @@ Result<void> add_page(Dump& dump, const records::Blocks& page, Reading& reading,
             if (references != block.references()) {
                 *answer.differing_blocks += 1;
                 *answer.differing_bytes += block.bytes();
-                reading.sums.add(block, true, references);
+                reading.sums.add(block, Sums::Referrer::kTerm, references);
             }
         }
     }
@@ -176,6 +205,7 @@ Result<Blocks> blocks_in_use(Dump& dump, std::uint64_t limit, const ReferenceNum
                     "the dump has no blocks of allocators: it was captured without --blocks");
     }
     const auto lines = allocator_lines(node, false);
+    ASSIGN_OR_RETURN(const auto queued, queued_binaries(dump));
     std::map<std::uint32_t, Reading> readings;
     for (const auto& sums : node.system.block_sums()) {
         auto& reading = readings[sums.allocator()];
@@ -201,6 +231,10 @@ Result<Blocks> blocks_in_use(Dump& dump, std::uint64_t limit, const ReferenceNum
         if (reading.of_binaries) {
             answer.reached_blocks = 0;
             answer.reached_bytes = 0;
+            if (queued) {
+                answer.queued_blocks = 0;
+                answer.queued_bytes = 0;
+            }
         }
         if (reading.of_binaries && found != nullptr && !answer.moving) {
             answer.differing_blocks = 0;
@@ -216,7 +250,7 @@ Result<Blocks> blocks_in_use(Dump& dump, std::uint64_t limit, const ReferenceNum
         ASSIGN_OR_RETURN(const auto page, dump.reader().message_at<records::Blocks>(
                                               offset, format::RecordKind::kBlocks));
         if (const auto reading = readings.find(page.allocator()); reading != readings.end()) {
-            RETURN_IF_ERROR(add_page(dump, page, reading->second, found));
+            RETURN_IF_ERROR(add_page(dump, page, reading->second, found, queued));
         }
     }
     Blocks blocks;

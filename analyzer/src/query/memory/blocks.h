@@ -23,6 +23,7 @@ struct BlockGroup {
     /// Of binary_alloc: terms refer to them, but other references than those that were found are
     /// counted too.
     bool referred_to = false;
+    bool queued = false;  ///< of binary_alloc: a port's queue refers to them, and no term
     std::optional<std::uint64_t> least_references, most_references;  ///< of Binaries
     /// References that were found to them, of those that are counted; absent: not known of all.
     std::optional<std::uint64_t> least_found, most_found;
@@ -47,6 +48,9 @@ struct AllocatorBlocks {
     std::optional<std::uint64_t> counted_blocks, counted_bytes;  ///< by the allocator's counters
     /// Of binary_alloc: those of binaries that the dump's terms refer to.
     std::optional<std::uint64_t> reached_blocks, reached_bytes;
+    /// Of the others, those that queues of ports refer to, as far as the dump lists them; absent
+    /// where it does not.
+    std::optional<std::uint64_t> queued_blocks, queued_bytes;
     /// Of these, such whose reference count is not the number of references that were found; absent
     /// where not all references can be found.
     std::optional<std::uint64_t> differing_blocks, differing_bytes;

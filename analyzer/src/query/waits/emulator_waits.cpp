@@ -151,15 +151,28 @@ class EmulatorWaits {
             const auto scheduler = scheduler_place(line.scheduler);
             RETURN_IF_ERROR(graph_.add(
                 progress_place(), {WaitKind::kHeldUp, scheduler, known, {}, line.held_up_for_us}));
-            if (line.process) {
-                RETURN_IF_ERROR(
-                    graph_.add(scheduler, {WaitKind::kRuns, place_of(line.process->pid)}));
-            } else if (line.port) {
-                RETURN_IF_ERROR(graph_.add(
-                    scheduler, {WaitKind::kRuns, other_place(WaitPlaceKind::kOther, *line.port)}));
+            if (auto runs = what_runs(line)) {
+                RETURN_IF_ERROR(graph_.add(scheduler, std::move(*runs)));
             }
         }
         return {};
+    }
+
+    std::optional<WaitEdge> what_runs(const ProgressLine& line) const {
+        if (line.off_heap_circle && (line.process || line.frees)) {
+            const auto& pid = line.frees ? *line.frees : line.process->pid;
+            return WaitEdge{line.frees ? WaitKind::kFrees : WaitKind::kRuns,
+                            other_place(WaitPlaceKind::kEndless, pid)};
+        }
+        if (line.process) {
+            return WaitEdge{WaitKind::kRuns, place_of(line.process->pid)};
+        }
+        if (line.port) {
+            return WaitEdge{WaitKind::kRuns, other_place(WaitPlaceKind::kOther, *line.port)};
+        }
+        return line.frees ? std::optional(WaitEdge{WaitKind::kFrees,
+                                                   other_place(WaitPlaceKind::kEnded, *line.frees)})
+                          : std::nullopt;
     }
 
     /// Who asked for a system task waits for it, first for those of processes that run.

@@ -150,6 +150,11 @@ class Hangs {
                 return "the other node does not take what is sent to it";
             case WaitPlaceKind::kLock:
                 return "who holds it is not known";
+            case WaitPlaceKind::kEnded:
+                return "it has ended, and its memory is being freed";
+            case WaitPlaceKind::kEndless:
+                return "its list of off-heap objects leads back into itself: it is walked for "
+                       "ever";
         }
         std::unreachable();
     }

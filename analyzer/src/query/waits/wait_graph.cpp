@@ -32,6 +32,10 @@ std::string_view wait_place_kind_name(WaitPlaceKind kind) {
             return "connection";
         case WaitPlaceKind::kLock:
             return "global_lock";
+        case WaitPlaceKind::kEnded:
+            return "ended";
+        case WaitPlaceKind::kEndless:
+            return "endless";
     }
     std::unreachable();
 }
@@ -54,6 +58,8 @@ std::string_view wait_kind_name(WaitKind kind) {
             return "held_up_by";
         case WaitKind::kRuns:
             return "runs";
+        case WaitKind::kFrees:
+            return "frees";
         case WaitKind::kRunQueue:
             return "run_queue";
         case WaitKind::kTask:

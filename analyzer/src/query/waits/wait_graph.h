@@ -23,6 +23,8 @@ enum class WaitPlaceKind : std::uint8_t {
     kScheduler,       ///< a normal one
     kConnection,      ///< to another node
     kLock,            ///< of the module global
+    kEnded,           ///< a process that has ended, and is being freed
+    kEndless,         ///< the same, or one that exits, if its list of off-heap objects never ends
 };
 struct WaitPlace {
     std::optional<std::uint64_t> owner;  ///< of a process of the dump
@@ -47,6 +49,7 @@ enum class WaitKind : std::uint8_t {
     kProgress,    ///< a suspended process waits for thread progress
     kHeldUp,      ///< thread progress by a scheduler
     kRuns,        ///< a scheduler runs this process or port
+    kFrees,       ///< a scheduler frees the memory of a process that has ended
     kRunQueue,    ///< a process is in the run queue of a scheduler
     kTask,        ///< a process waits for a system task of another one
     kSuspender,   ///< a process is suspended by another one

@@ -114,8 +114,8 @@ TEST_F(McpTools, SentencesOfManyToolsAreShort) {
     EXPECT_EQ(parameter("ports", "filter").description,
               "Only ports of: port, name, driver, connected, owner, owner_display_name, "
               "owner_initial_call, owner_application, registered_name, input, output, queue, "
-              "os_pid, busy, "
-              "suspended, suspended_processes, distribution, closing, orphaned");
+              "queued_binaries, queued_binary_bytes, os_pid, busy, suspended, suspended_processes, "
+              "distribution, closing, orphaned");
     EXPECT_EQ(parameter("ports", "sort").description, "Columns (default queue)");
     EXPECT_EQ(parameter("ports", "limit").description, "");
     EXPECT_EQ(parameter("allocators", "carriers").description,

@@ -118,6 +118,64 @@ TEST_P(Ports, AListOfProcessesThatIsNoneIsAbsent) {
     EXPECT_NE(found.left.why, "");
 }
 
+class PortQueues : public Ports {
+  protected:
+    /// A port with three entries in its queue, of 60 bytes, two of them in one driver binary.
+    FakeStruct queued(std::uint64_t bytes) {
+        auto port = node.vm.add_port(5, "tcp_inet", "tcp_inet");
+        const auto vectors = node.vm.heap.place_words(
+            std::vector<std::uint64_t>{first, 10, first + 10, 20, second, 30});
+        const auto binaries =
+            node.vm.heap.place_words(std::vector<std::uint64_t>{first, first, second});
+        return port.set("ioq.size", bytes)
+            .set("ioq.v_head", vectors)
+            .set("ioq.v_tail", vectors + 6 * kWordBytes)
+            .set("ioq.b_head", binaries);
+    }
+    static constexpr std::uint64_t kWordBytes = 8;
+    // Each begins with its size.
+    Address first = node.vm.heap.place_words(std::vector<std::uint64_t>{100});
+    Address second = node.vm.heap.place_words(std::vector<std::uint64_t>{50});
+};
+
+TEST_P(PortQueues, TellTheirBinariesOnceEach) {
+    queued(60);
+    node.vm.add_port(6, "idle", "x");
+    const auto found = read().value();
+    ASSERT_EQ(found.ports.size(), 2U);
+    const auto& port = found.ports[0];
+    EXPECT_EQ(port.queued_binaries(), 2U);
+    EXPECT_EQ(port.queued_binary_bytes(), 150U);
+    const auto before = vm->layout().field("Binary", "orig_size").value().offset;
+    EXPECT_THAT(port.queued_binary_address(),
+                ::testing::UnorderedElementsAre(first - before, second - before));
+    EXPECT_TRUE(found.ports[1].has_queued_binaries());
+    EXPECT_EQ(found.ports[1].queued_binaries(), 0U);
+    EXPECT_EQ(found.left.queues, 0U);
+}
+
+TEST_P(PortQueues, ThatDoNotAddUpAreAbsent) {
+    queued(61);
+    const auto found = read().value();
+    ASSERT_EQ(found.ports.size(), 1U);
+    EXPECT_EQ(found.ports[0].queued_bytes(), 61U);
+    EXPECT_FALSE(found.ports[0].has_queued_binaries());
+    EXPECT_FALSE(found.ports[0].has_queued_binary_bytes());
+    EXPECT_EQ(found.ports[0].queued_binary_address_size(), 0);
+    EXPECT_EQ(found.left.queues, 1U);
+    EXPECT_THAT(found.left.why_queue, HasSubstr("expected 61 bytes"));
+}
+
+TEST_P(PortQueues, OfTooManyEntriesAreAbsent) {
+    auto port = queued(60);
+    port.set("ioq.v_tail", port.get("ioq.v_head") + (PortReader::kMostQueueEntries + 1) * 16);
+    const auto found = read().value();
+    EXPECT_FALSE(found.ports[0].has_queued_binaries());
+    EXPECT_THAT(found.left.why_queue, HasSubstr("at most 65536 entries, found 65537"));
+}
+
+BEAMDUMP_FOR_EACH_LAYOUT(PortQueues);
+
 TEST_P(Ports, ComeInPages) {
     for (std::uint32_t slot = 0; slot < 10; ++slot) {
         node.vm.add_port(slot, "x", "x");

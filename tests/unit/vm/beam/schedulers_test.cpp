@@ -79,6 +79,61 @@ TEST_P(Schedulers, SayWhatTheyRunAndWhatWaits) {
     EXPECT_EQ(waiting.port_length(), 5U);
 }
 
+class EndedProcesses : public Schedulers {
+  protected:
+    /// A list of off-heap objects of so many members, the last of which leads to one of them.
+    std::vector<Address> list(std::size_t members, std::optional<std::size_t> to) {
+        std::vector<Address> made;
+        for (std::size_t at = 0; at < members; ++at) {
+            made.push_back(node.vm.heap.place_words(std::vector<std::uint64_t>(4, 0)));
+        }
+        for (std::size_t at = 0; at < members; ++at) {
+            const bool last = at + 1 == members;
+            node.vm.at("OffHeapHeader", made[at])
+                .set("next", !last ? made[at + 1]
+                             : to  ? made[*to]
+                                   : 0);
+        }
+        node.vm.at("Process", node.worker.address()).set("off_heap.first", made.front());
+        return made;
+    }
+};
+
+TEST_P(EndedProcesses, AreToldOfTheSchedulerThatFreesThem) {
+    normal().set("free_process", node.worker.address());
+    list(3, std::nullopt);
+    const auto one = read().schedulers.scheduler(0);
+    EXPECT_TRUE(one.busy());
+    EXPECT_FALSE(one.has_current_owner_id());
+    EXPECT_EQ(one.freed_owner_id(), decode(node.worker).value().facts.owner_id());
+    EXPECT_FALSE(one.has_off_heap_circle());
+}
+
+TEST_P(EndedProcesses, ACircleOfOffHeapObjectsIsFound) {
+    normal().set("free_process", node.worker.address());
+    for (const std::size_t members : {1, 2, 7, 100}) {
+        for (const std::size_t to : {std::size_t{0}, members / 2, members - 1}) {
+            const auto made = list(members, to);
+            const auto one = read().schedulers.scheduler(0);
+            EXPECT_EQ(one.off_heap_circle(), members - to) << members << " to " << to;
+            EXPECT_EQ(one.off_heap_circle_address(), made[to]) << members << " to " << to;
+        }
+    }
+    list(3000, 2999);
+    EXPECT_FALSE(read().schedulers.scheduler(0).has_off_heap_circle());
+}
+
+TEST_P(EndedProcesses, ThoseThatExitAreLookedAtAndOthersAreNot) {
+    normal().set("current_process", node.worker.address());
+    list(2, 0);
+    EXPECT_FALSE(read().schedulers.scheduler(0).has_off_heap_circle());
+    auto process = node.vm.at("Process", node.worker.address());
+    process.set("state", process.get("state") | flag("state_exiting"));
+    EXPECT_EQ(read().schedulers.scheduler(0).off_heap_circle(), 2U);
+}
+
+BEAMDUMP_FOR_EACH_LAYOUT(EndedProcesses);
+
 TEST_P(Schedulers, AQueueThatDoesNotAddUpHasNoLengths) {
     queue().set("len", 2);
     set_part("procs.prio_info", 2, 1);

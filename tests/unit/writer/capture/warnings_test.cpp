@@ -85,6 +85,8 @@ TEST(Warnings, WarningsOfSchedulersAndPortsHavePlurals) {
     EXPECT_THAT(told(warn_of_ports, Ports{.unreadable = 2, .suspended = 1, .why = "a"}),
                 ElementsAre("2 ports changed each time that they were read",
                             "the processes that 1 port has suspended could not be read, as: a"));
+    EXPECT_THAT(told(warn_of_ports, Ports{.queues = 2, .why_queue = "b"}),
+                ElementsAre("the binaries in the queue of 2 ports could not be read, as: b"));
 }
 
 }  // namespace

@@ -227,6 +227,11 @@ void warn_of_ports(const beam::PortReader::Left& left, records::Trailer& trailer
                                     counted(left.suspended, "port has", "ports have")));
     }
     warn_of_unread(parts, left.why, trailer);
+    if (left.queues != 0) {
+        warn_of_unread(
+            {fmt::format("the binaries in the queue of {}", counted(left.queues, "port"))},
+            left.why_queue, trailer);
+    }
 }
 
 }  // namespace beamdump::capture

@@ -112,6 +112,19 @@ class MemoryCapture {
         return states;
     }
 
+    /// It changes more often than the counters, and belongs to none of them.
+    void delayed() {
+        auto reader = beam::AllocatorReader::open(vm_);
+        for (auto& state : states_) {
+            const auto added =
+                reader ? reader->add_delayed(state) : Result<void>(std::unexpected(reader.error()));
+            if (!added) {
+                warn(added.error().message);
+                return;
+            }
+        }
+    }
+
     void allocators() {
         if (!vm_.tables().memory.allocators) {
             return;
@@ -122,6 +135,7 @@ class MemoryCapture {
             return;
         }
         states_ = std::move(*states);
+        delayed();
         for (const auto& state : states_) {
             records_.push_back(state.record);
         }

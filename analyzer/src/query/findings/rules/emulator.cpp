@@ -49,7 +49,7 @@ std::string with_function(const ProcessLine& line) {
 
 Result<void> tell_held_up(NodeFacts& facts, const EmulatorReport& emulator, RuleAnswer& answer) {
     for (const auto& line : emulator.progress) {
-        if (!is_long(line) || answer.findings.size() == kMostOfARule) {
+        if (!is_long(line) || line.off_heap_circle || answer.findings.size() == kMostOfARule) {
             continue;
         }
         ASSIGN_OR_RETURN(const auto* hang, facts.hang());
@@ -73,6 +73,26 @@ Result<void> tell_held_up(NodeFacts& facts, const EmulatorReport& emulator, Rule
         answer.findings.push_back(std::move(finding));
     }
     return {};
+}
+
+/// A scheduler that walks a list that has no end.
+void tell_endless(NodeFacts& facts, const EmulatorReport& emulator, RuleAnswer& answer) {
+    for (const auto& line : emulator.progress) {
+        if (!line.off_heap_circle || answer.findings.size() == kMostOfARule) {
+            continue;
+        }
+        const auto pid =
+            line.process ? line.process->pid : line.frees.value_or("a process that has ended");
+        Finding finding;
+        finding.sentence = fmt::format(
+            "Scheduler {} is lost: it frees {}, whose list of off-heap objects leads back into "
+            "itself, and walks it for ever; code loading, purges and persistent_term:put wait for "
+            "it, and so does what is in its run queue.",
+            line.scheduler, pid);
+        finding.command = facts.command("emulator");
+        finding.figures = {{"scheduler", line.scheduler}, {"process", pid}};
+        answer.findings.push_back(std::move(finding));
+    }
 }
 
 /// Fewer wait for a moment where several processes load code or put terms.
@@ -165,6 +185,7 @@ Result<RuleAnswer> emulator_waits_rule(NodeFacts& facts) {
     }
     ASSIGN_OR_RETURN(const auto* emulator, facts.emulator());
     RuleAnswer answer;
+    tell_endless(facts, *emulator, answer);
     RETURN_IF_ERROR(tell_held_up(facts, *emulator, answer));
     tell_permissions(facts, *emulator, answer);
     RETURN_IF_ERROR(tell_unanswered(facts, *emulator, answer));

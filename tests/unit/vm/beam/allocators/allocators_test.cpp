@@ -103,6 +103,39 @@ TEST_P(AllocatorsTest, ANodeWithoutThemIsLocated) {
     EXPECT_EQ(AllocatorReader::open(*located).error().code, ErrorCode::kAbsent);
 }
 
+TEST_P(AllocatorsTest, BlocksThatOtherThreadsGaveBackAreCounted) {
+    auto instance = node.vm.allocator(eheap, 1);
+    const auto added = [&] {
+        auto reader = AllocatorReader::open(fresh()).value();
+        auto found = reader.state({eheap, 1, true, instance.address()}).value();
+        EXPECT_TRUE(reader.add_delayed(found).has_value());
+        return found.record;
+    };
+    // An instance that all threads free in has no such list.
+    instance.set("dd.q.head.first", 0);
+    EXPECT_FALSE(added().has_delayed_blocks());
+    // Its marker, which is the instance's first word, is the whole list.
+    instance.set("dd.q.head.first", instance.address());
+    EXPECT_EQ(added().delayed_blocks(), 0U);
+    EXPECT_TRUE(added().has_delayed_blocks());
+    // Header, then the next one: a block of several, the marker, the block of a carrier of one, a
+    // carrier that comes home, and a block.
+    constexpr std::uint64_t kHeader = 8;
+    const auto block = [&](std::uint64_t header, Address next) {
+        return node.vm.heap.place_words(std::vector<std::uint64_t>{header, next}) + kHeader;
+    };
+    const auto last = block(48, 0);
+    const auto home = block(4096 | 5, last);
+    const auto single = block(65536 | 7, home);
+    node.vm.memory.put(instance.address(), single);
+    instance.set("dd.q.head.first", block(32 | (std::uint64_t{3} << 40U), instance.address()));
+    EXPECT_EQ(added().delayed_blocks(), 3U);
+    EXPECT_EQ(added().delayed_bytes(), 48U + 65536U + 32U);
+    // One that was freed meanwhile ends the walk.
+    node.vm.memory.put(home - kHeader, 4096 | 1);
+    EXPECT_EQ(added().delayed_blocks(), 2U);
+}
+
 TEST_P(AllocatorsTest, CountersAreReadByInstance) {
     auto& fake = node.vm;
     fake.add_carrier(eheap, 1, kMegabyte / 4);
