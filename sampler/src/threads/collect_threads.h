@@ -43,8 +43,8 @@ struct ThreadFacts {
     /// The list of off-heap objects of that one, or of `process`, leads back into itself, over so
     /// many members: the scheduler walks it for ever.
     std::optional<std::uint64_t> off_heap_circle{};
-    std::optional<ThreadWait> wait{};            ///< if it waited when it was last seen
-    bool idle = false;                           ///< a scheduler that slept then, without work
+    std::optional<ThreadWait> wait{};  ///< if it waited when it was last seen
+    bool idle = false;                 ///< a scheduler that slept then, without work
 
     /// A scheduler that uses, or waits for, a processor for a quarter of the time at least, without
     /// a process or port: it looks for work, or waits for a lock without sleeping.

@@ -26,7 +26,7 @@ struct EtsTableLine {
     /// What tables call it (shown_name()); of those that list_ets_tables() lists only.
     std::optional<std::string> owner_display_name;
     std::optional<std::string> owner_application;  ///< of those too
-    std::optional<std::string> heir;  ///< a pid, or none
+    std::optional<std::string> heir;               ///< a pid, or none
     std::optional<std::uint64_t> keypos;
     std::optional<std::string> protection;      ///< private, protected, public
     std::optional<std::uint64_t> size;          ///< rows
