@@ -30,7 +30,7 @@ LISTS = {
 }
 # Only in the command's answer; names of a process are in an export's line of the process.
 LEFT_OUT = {"memory_words", "figures", "label", "process_name", "owner_display_name", "owner_initial_call",
-            "owner_application", "receiver_application", "application",
+            "owner_application", "receiver_application",
             "receiver_display_name", "process_display_name", "controller_display_name", "value"}
 # What a process is called by: the first of these that it has.
 NAMES = ("registered_name", "label", "process_name", "translated_initial_call", "initial_call")
