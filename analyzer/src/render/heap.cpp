@@ -32,7 +32,7 @@ std::string known_text(const std::optional<std::uint64_t>& words) {
 }
 
 std::string words_and_bytes(const query::HeapReport& report, std::uint64_t words) {
-    return fmt::format("{} words ({})", count_text(words),
+    return fmt::format("{} ({})", counted(words, "word"),
                        bytes_text(words * report.dump.word_bytes));
 }
 
@@ -211,8 +211,9 @@ void heap_text(Output& output, const query::HeapReport& report) {
     }
     print_binaries(output, report);
     if (report.undecoded_messages > 0) {
-        output.print("\n{} messages are undecoded, in the external term format\n",
-                     count_text(report.undecoded_messages));
+        output.print("\n{} {} undecoded, in the external term format\n",
+                     counted(report.undecoded_messages, "message"),
+                     report.undecoded_messages == 1 ? "is" : "are");
     }
 }
 

@@ -33,7 +33,7 @@ std::string fact_text(const query::Fact& fact, const query::DumpFacts& facts) {
         case query::FactUnit::kBytes:
             return bytes_text(number);
         case query::FactUnit::kWords:
-            return fmt::format("{} words ({})", count_text(number),
+            return fmt::format("{} ({})", counted(number, "word"),
                                bytes_text(number * facts.word_bytes));
         case query::FactUnit::kAddress:
         case query::FactUnit::kBits:

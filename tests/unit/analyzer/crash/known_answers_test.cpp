@@ -699,6 +699,39 @@ std::string with_dictionary(const std::string& text) {
                 "AAAA0:t3:");
 }
 
+TEST_F(KnownAnswers, OneOfAThingIsSingular) {
+    // One process is void, the other has a message.
+    const auto text = with(
+        with(text_of("state-of-27.dump"), "Message queue length: 0", "Message queue length: 1"),
+        "=proc:<0.91.0>", "=proc:<0.90.0>\nState: Waiting\n=proc:<0.91.0>");
+    for (const auto& ran : ask(text, {"summary"})) {
+        EXPECT_THAT(ran.out, HasSubstr("processes   2, with 1 message queued\n"));
+        EXPECT_THAT(ran.out, HasSubstr("consistent  1 process; 1 void: 1 unreadable\n"));
+    }
+}
+
+TEST_F(KnownAnswers, AnEmptyDictionaryIsCalledSo) {
+    const std::string empty = "the dictionary is empty\n";
+    for (const auto& ran : ask(text_of("state-of-27.dump"), {"dictionary", "shop_cart"})) {
+        EXPECT_EQ(ran.status, 0) << ran.err;
+        EXPECT_THAT(ran.out, HasSubstr(empty));
+    }
+    for (const auto& ran : ask(text_of("cut-in-process.dump"), {"dictionary", "shop_cart"})) {
+        EXPECT_THAT(ran.out,
+                    HasSubstr("no entries before the place where the crash dump breaks off\n"));
+    }
+    for (const auto& ran :
+         ask(with_dictionary(text_of("state-of-27.dump")), {"dictionary", "shop_cart"})) {
+        EXPECT_THAT(ran.out, Not(HasSubstr(empty)));
+    }
+    // A process whose terms the text lacks.
+    for (const auto& ran :
+         ask(text_of("full-atom-table.dump"), {"dictionary", "registry_of_users"})) {
+        EXPECT_EQ(ran.status, 3);
+        EXPECT_THAT(ran.out, Not(HasSubstr(empty)));
+    }
+}
+
 TEST_F(KnownAnswers, AnEntryOfADictionaryWithoutItsTupleIsShownAsAbsent) {
     const auto text = with_dictionary(text_of("two-in-one.dump"));
     for (const std::string command : {"dictionary", "process"}) {
