@@ -239,6 +239,20 @@ TEST_F(Slogans, ReasonsOfAFailedStartAreTold) {
         {"Runtime terminating during boot ({undef,[{init,start_it,1,[]},{init,start_em,1,[]}]})",
          started +
              "a module that the command line names (-s, -run) could not be loaded (undef).\n"},
+        {boot + "{{badmatch,},[{money,show,2,[{_},{_}]},{init,start_em,1,[]}]})",
+         started + "{badmatch,_} in money:show/2.\n"},
+        {boot + "{{badmatch,{x,,[a,],{},\"{,}\"}},[{money,show,2,[]}]})",
+         started + "{badmatch,{x,_,[a,_],{},\"{,}\"}} in money:show/2.\n"},
+        {boot +
+             "{badarg,[{io,put_chars,[standard_error,[<<42,42,32,34,195,169,10,97,98>>,10]],[]}]})",
+         started + "badarg in io:put_chars/2; it was to write \"** \\\"\u00e9\\nab\".\n"},
+        {boot + "{badarg,[{io,put_chars,[standard_error,[<<42,42,32,195,169,19",
+         started + "badarg in io:put_chars; it was to write \"** \u00e9...\".\n"},
+        {boot + R"({badarg,[{io,put_chars,[standard_error,[<<"a \"b\" c\n">>,10]],[]}]}))",
+         started + R"(badarg in io:put_chars/2; it was to write "a \"b\" c\n".)" + "\n"},
+        {boot + "{badarg,[{io,format,[[_],4],[]}]})", started + "badarg in io:format/2.\n"},
+        {boot + "{badarg,[{shop,-start/0-fun-1-,1,[]},{Elixir.Shop.CLI,run,2,[{_},{_}]}]})",
+         started + "badarg in shop:'-start/0-fun-1-'/1, called by 'Elixir.Shop.CLI':run/2.\n"},
         {boot + "Release hive uses non existing application hive)",
          started + "Release hive uses non existing application hive.\n"},
         {"could not start kernel pid (application_controller) (error in config file \"./a.config\" "
@@ -660,18 +674,41 @@ TEST_F(KnownAnswers, NamesOfModulesTablesAndFunctionsAreElixirsWhereTheNodeRunsE
         "=erl_crash_dump:0.5\nSat Nov 28 00:00:00 2026\nSlogan: boom\n"
         "System version: Erlang/OTP 25 [erts-13.1.5] [source] [64-bit] [smp:2:2]\nAtoms: 9\n"
         "=proc:<0.9.0>\nState: Waiting\nSpawned as: proc_lib:init_p/5\nMessage queue length: "
-        "20000\nProgram counter: 0x00007f2000001000 ('Elixir.Shop.Cart':loop/1 + 8)\narity = 0\n"
+        "20000\nLink list: [{to,{'Elixir.Shop.Cart','nonode@nohost'},#Ref<0.1.2.3>}]\nProgram "
+        "counter: 0x00007f2000001000 ('Elixir.Shop.Cart':loop/1 + 8)\narity = 0\n"
         "=ets:<0.9.0>\nSlot: 1\nTable: 'Elixir.Shop.Cart'\nName: 'Elixir.Shop.Cart'\n"
         "Objects: 3\nWords: 400\nType: set\n"
-        "=proc_stack:<0.9.0>\n=proc_heap:<0.9.0>\n=mod:'Elixir.Shop.Cart'\nCurrent size: 100\n";
+        "=proc_stack:<0.9.0>\n0x00007f1000001028:SReturn addr 0x2001008 "
+        "('Elixir.Shop.Cart':'-run/2-fun-0-'/3 + 196)\ny0:SCatch 0x2002010 "
+        "('Elixir.Shop.Cart':call/2 + 16)\n0x00007f1000001048:SReturn addr 0x2003010 "
+        "(gen_server:loop/7 + 8)\n=proc_heap:<0.9.0>\n=mod:'Elixir.Shop.Cart'\nCurrent size: 100\n";
+    // Not those within a text.
+    const auto failed = with(
+        plain, "boom",
+        "init terminating in do_boot ({{badmatch,\"no 'Elixir.Shop.Cart':a/1 \\\"'Elixir.A'\"},"
+        "[{Elixir.Shop.Cart,add,2,[]},{Elixir.Shop.CLI,run,2,[{_},{_}]}]})");
+    for (const auto& ran : ask(failed + "=mod:elixir\nCurrent size: 1\n=end\n", {"summary"})) {
+        EXPECT_THAT(ran.out, HasSubstr("{badmatch,\"no 'Elixir.Shop.Cart':a/1 \\\"'Elixir.A'\"} in "
+                                       "Shop.Cart.add/2, called by Shop.CLI.run/2.\n"));
+    }
     for (const auto& ran : ask(plain + "=mod:elixir\nCurrent size: 1\n=end\n", {"summary"})) {
         EXPECT_THAT(ran.out, HasSubstr("in <0.9.0> (proc_lib:init_p/5), which is waiting in "
                                        "Shop.Cart.loop/1.\n"));
+    }
+    for (const auto& ran :
+         ask(plain + "=mod:elixir\nCurrent size: 1\n=end\n", {"backtrace", "<0.9.0>"})) {
+        for (const auto* frame :
+             {"(Shop.Cart.loop/1 + 8)", "(Shop.Cart.\"-run/2-fun-0-\"/3 + 196)",
+              "Catch 0x00007f2002002010 (Shop.Cart.call/2 + 16)", "(gen_server:loop/7 + 8)"}) {
+            EXPECT_THAT(ran.out, HasSubstr(frame));
+        }
     }
     for (const std::vector<std::string>& command : {std::vector<std::string>{"processes"},
                                                     {"processes", "--group-by", "current_function"},
                                                     {"modules"},
                                                     {"modules", "--filter", "name=Shop.Cart"},
+                                                    {"process", "<0.9.0>"},
+                                                    {"backtrace", "<0.9.0>"},
                                                     {"ets"},
                                                     {"ets", "--filter", "name=Shop.Cart"}}) {
         for (const auto& ran : ask(plain + "=mod:elixir\nCurrent size: 1\n=end\n", command)) {
