@@ -83,10 +83,11 @@ std::optional<Elements> elements_of(std::string_view text, char bracket) {
     return elements;
 }
 
+/// The VM escapes quotes and control characters, and no backslash: those stay as they are.
 std::string unquoted(std::string_view text) {
     std::string plain;
     for (std::size_t at = 1; at < text.size() && text[at] != '"'; ++at) {
-        at += text[at] == '\\' && at + 1 < text.size() ? 1 : 0;
+        at += text.substr(at).starts_with("\\\"") ? 1 : 0;
         plain += text[at];
     }
     return plain;

@@ -250,6 +250,12 @@ TEST_F(Slogans, ReasonsOfAFailedStartAreTold) {
          started + "badarg in io:put_chars; it was to write \"** \u00e9...\".\n"},
         {boot + R"({badarg,[{io,put_chars,[standard_error,[<<"a \"b\" c\n">>,10]],[]}]}))",
          started + R"(badarg in io:put_chars/2; it was to write "a \"b\" c\n".)" + "\n"},
+        {controller + R"("{application_start_failure,shop,{bad_return,{{shop,start,[normal,[]]},)"
+                      R"({'EXIT',{badarg,[{io,put_chars,[standard_error,[<<\"a.\n\\"b\\"\">>,10]],)"
+                      R"([]}]}}}}}"))",
+         application +
+             R"(shop did not start: badarg in io:put_chars/2; it was to write "a.\n\"b\"".)" +
+             "\n"},
         {boot + "{badarg,[{io,format,[[_],4],[]}]})", started + "badarg in io:format/2.\n"},
         {boot + "{badarg,[{shop,-start/0-fun-1-,1,[]},{Elixir.Shop.CLI,run,2,[{_},{_}]}]})",
          started + "badarg in shop:'-start/0-fun-1-'/1, called by 'Elixir.Shop.CLI':run/2.\n"},
