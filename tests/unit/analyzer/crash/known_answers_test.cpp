@@ -355,11 +355,15 @@ TEST_F(Texts, TheStateOfAGenServerIsFoundInEachRelease) {
     };
     const std::string before = "y0:N\ny1:A8:infinity\n";
     const std::string after = "A4:cart\ny5:P<0.2.0>\n";
+    // As of OTP 23 with a time out, of the loop and of hibernation.
+    const std::string end_of_two =
+        "y1:N\ny2:A8:infinity\ny3:I100\ny4:A4:cart\ny5:H10\ny6:P<0.3.0>\ny7:P<0.2.0>\n";
     const std::pair<std::string, std::string> cases[] = {
         {"gen_server:loop/6", end + before + "y2:A4:cart\ny3:H10\ny4:" + after},
         {"gen_server:loop/7", before + "y2:A4:cart\ny3:H10\ny4:" + after + end},
         {"gen_server:loop/7",
          before + "y2:I100\ny3:A4:cart\ny4:H10\ny5:P<0.3.0>\ny6:P<0.2.0>\n" + end},
+        {"gen_server:loop/7", "y0:N\n" + end_of_two + end},
         {"gen_server:loop/5", before + "y2:N\ny3:N\ny4:H10\ny5:H30\n" + end},
         {"gen_server:loop/5", "y0:N\ny1:N\ny2:I100\ny3:H10\ny4:H30\n" + end}};
     for (const auto& [function, stack] : cases) {
@@ -369,8 +373,10 @@ TEST_F(Texts, TheStateOfAGenServerIsFoundInEachRelease) {
     }
     const Ran heap_of_old = program_.run({"heap", "text.beamdump", "cart"});
     EXPECT_THAT(heap_of_old.out, HasSubstr("state, gen_server:loop/5"));
-    for (const auto& stack : {before + "y2:I1\ny3:H10\ny4:" + after + end, "y0:N\ny1:H10\n" + end,
-                              "y0:N\ny1:N\ny2:A4:cart\ny3:H10\ny4:" + after + end}) {
+    for (const auto& stack :
+         {before + "y2:I1\ny3:H10\ny4:" + after + end, "y0:N\ny1:H10\n" + end,
+          "y0:N\ny1:N\ny2:A4:cart\ny3:H10\ny4:" + after + end,
+          "y0:N\ny1:N\ny2:N\ny3:I100\ny4:A4:cart\ny5:H10\ny6:P<0.3.0>\ny7:P<0.2.0>\n" + end}) {
         const Ran ran = state("gen_server:loop/7", stack);
         EXPECT_EQ(ran.status, 1) << stack << ran.out;
         EXPECT_THAT(ran.err, HasSubstr("the state of <0.9.0> is unknown"));
