@@ -1,4 +1,5 @@
 #include <libdump/term/backtrace_cursor.h>
+#include <libdump/term/elixir_text.h>
 #include <libdump/term/pointer_text.h>
 
 #include <fmt/format.h>
@@ -161,7 +162,11 @@ std::string BacktraceCursor::location_text(std::uint64_t address) {
         std::string text = printer_.atoms().at(function.module_atom).quoted;
         text += ':';
         text += printer_.atoms().at(function.function_atom).quoted;
-        fmt::format_to(std::back_inserter(text), "/{} + {}", function.arity,
+        fmt::format_to(std::back_inserter(text), "/{}", function.arity);
+        if (scheme_.style.syntax == TermSyntax::kElixir) {
+            text = elixir_name(text);
+        }
+        fmt::format_to(std::back_inserter(text), " + {}",
                        static_cast<std::int64_t>(address - location->mfa_start));
         return text;
     }

@@ -19,7 +19,8 @@ struct BacktraceExtras {
 };
 
 /// The text of process_info(P, backtrace), byte for byte (erl_process.c, erts_stack_dump, OTP
-/// 25.2.3; a process asked by another has no arguments to show), in pieces of any size. A process
+/// 25.2.3; a process asked by another has no arguments to show), in pieces of any size; with
+/// terms and names of functions in Elixir's syntax where the scheme's style says so. A process
 /// that is flagged sensitive prints nothing there: the caller must check that.
 ///
 /// What cannot be read is marked as TermPrinter does; where the stack's words are missing the text

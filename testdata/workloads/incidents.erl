@@ -107,6 +107,11 @@ make(<<"binaries">>, _) ->
                 ready(Owner),
                 receive stop -> Parts end
         end);
+make(<<"table_of_binaries">>, _) ->
+    incident_table = ets:new(incident_table, [named_table, public]),
+    _ = [ets:insert(incident_table, {N, binary:copy(<<N:32>>, 4000)}) || N <- lists:seq(1, 5000)],
+    erlang:garbage_collect(),
+    none;
 make(<<"deadlock">>, _) ->
     {ok, One} = gen_server:start_link({local, incident_one}, ?MODULE, server, []),
     {ok, Other} = gen_server:start_link({local, incident_other}, ?MODULE, server, []),

@@ -40,8 +40,12 @@ class Heap:
             at = end + 1
 
     def _end_of(self, at):
-        """Of a line: an atom's newlines are its own."""
+        """Of a line: an atom's newlines are its own. Only cells, tuples and maps have atoms; an
+        address in another line may read like one."""
         body = self._body
+        if body[at:at + 1] not in (b"l", b"t", b"M"):
+            end = body.find(b"\n", at)
+            return len(body) if end < 0 else end
         while True:
             end = body.find(b"\n", at)
             end = len(body) if end < 0 else end

@@ -126,6 +126,12 @@ class MadeDumps(unittest.TestCase):
             with self.subTest(release[0]):
                 self.compare(dump(*release, newline=b"\r\n"))
 
+    def test_an_address_that_reads_like_an_atom(self):
+        """Of a part of a binary, as on macOS: the lines after it are read all the same."""
+        self.compare(dump(*RELEASES[8]).replace(b"y0:N", b"y0:H6FFFFF40").replace(
+            b"=node:", b"6FFFFF00:YcAA2CB8438:AA2CB8458:2\n6FFFFF40:t1:I7\n"
+                       b"=binary:AA2CB8438\n2:YWI=\n=node:"))
+
     def test_before_r10(self):
         with tempfile.TemporaryDirectory() as directory:
             path = pathlib.Path(directory) / "made.dump"

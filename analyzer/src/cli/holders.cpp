@@ -106,7 +106,7 @@ Result<Outcome> answer_holders(Invocation& invocation, const HolderQuestion& que
             }
         }
         json ? render::holder_json(*json, line, shown_part)
-             : render::holder_text(out, line, shown_part);
+             : render::holder_text(out, facts.names, line, shown_part);
     };
     auto answer = query::find_holders(*dump, target, refs);
     progress.end();

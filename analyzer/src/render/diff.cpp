@@ -243,9 +243,10 @@ void print_head(Output& output, const query::DumpsDiff& diff) {
             "label and initial call.\n");
     }
     if (diff.starts) {
-        output.print("{}{} processes were started meanwhile ({:.1f} a second).\n",
-                     diff.starts->at_least ? "At least " : "", count_text(diff.starts->count),
-                     diff.starts->per_second());
+        output.print("{}{} {} started meanwhile ({:.1f} a second).\n",
+                     diff.starts->at_least ? "At least " : "",
+                     counted(diff.starts->count, "process", "processes"),
+                     diff.starts->count == 1 ? "was" : "were", diff.starts->per_second());
     }
 }
 

@@ -32,7 +32,7 @@ std::string known_text(const std::optional<std::uint64_t>& words) {
 }
 
 std::string words_and_bytes(const query::HeapReport& report, std::uint64_t words) {
-    return fmt::format("{} words ({})", count_text(words),
+    return fmt::format("{} ({})", counted(words, "word"),
                        bytes_text(words * report.dump.word_bytes));
 }
 
@@ -46,7 +46,6 @@ void print_areas(Output& output, const query::HeapReport& report) {
                  {"DEAD BYTES", Align::kRight}});
     for (const query::AreaUse& area : report.areas) {
         const auto dead = area.dead_words;
-        const std::string used = fmt::format("heap.memory.{}.used_words", area.name);
         table.add({area.name, known_text(area.block_words), known_text(area.used_words),
                    known_text(area.live_words), known_text(dead),
                    dead ? bytes_text(*dead * report.dump.word_bytes) : "?"});
@@ -85,7 +84,6 @@ void print_roots(Output& output, const query::HeapReport& report) {
         if (group.total == 0) {
             continue;
         }
-        const std::string name = fmt::format("heap.roots.{}", query::root_kind_text(group.kind));
         print_title(output, fmt::format("Roots: {} ({}, {})", query::root_kind_text(group.kind),
                                         count_text(group.total),
                                         words_and_bytes(report, group.shared_words)));
@@ -211,8 +209,9 @@ void heap_text(Output& output, const query::HeapReport& report) {
     }
     print_binaries(output, report);
     if (report.undecoded_messages > 0) {
-        output.print("\n{} messages are undecoded, in the external term format\n",
-                     count_text(report.undecoded_messages));
+        output.print("\n{} {} undecoded, in the external term format\n",
+                     counted(report.undecoded_messages, "message"),
+                     report.undecoded_messages == 1 ? "is" : "are");
     }
 }
 

@@ -175,9 +175,10 @@ void holders_text_begin(Output& output, const query::DumpFacts& facts,
     }
 }
 
-void holder_text(Output& output, const query::HolderLine& line, const std::string& content) {
-    std::string text =
-        fmt::format("  {}  {}", owner_text(line.owner), one_line(place_text(line.place)));
+void holder_text(Output& output, const query::NodeNames& names, const query::HolderLine& line,
+                 const std::string& content) {
+    std::string text = fmt::format("  {}  {}", owner_text(line.owner),
+                                   one_line(names.shown(place_text(line.place))));
     if (line.slice) {
         text += fmt::format("  bytes {} to {}", count_text(line.slice->first),
                             count_text(line.slice->first + line.slice->bytes));

@@ -25,7 +25,8 @@ void holders_text_begin(Output& output, const query::DumpFacts& facts,
                         const std::optional<query::BinaryBeginning>& binary);
 /// `content`: the beginning of what the place shows of a binary, as far as the dump has it and it
 /// is to be told.
-void holder_text(Output& output, const query::HolderLine& line, const std::string& content);
+void holder_text(Output& output, const query::NodeNames& names, const query::HolderLine& line,
+                 const std::string& content);
 void holders_text_end(Output& output, const query::RefsAnswer& answer, std::uint64_t shown,
                       const std::optional<std::uint64_t>& references);
 

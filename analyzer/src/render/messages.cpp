@@ -29,8 +29,12 @@ std::string share_text(std::uint64_t count, std::uint64_t total) {
     return fmt::format("{:.1f}%", 100.0 * static_cast<double>(count) / static_cast<double>(total));
 }
 
+std::string all_messages(std::uint64_t count) {
+    return (count == 1 ? "" : "all ") + counted(count, "message");
+}
+
 void print_histogram(Output& output, const query::MessageHistogram& histogram) {
-    print_title(output, fmt::format("Shapes of all {} messages", count_text(histogram.messages)));
+    print_title(output, "Shapes of " + all_messages(histogram.messages));
     Table table({{"COUNT", Align::kRight}, {"SHARE", Align::kRight}, {"SHAPE"}});
     std::uint64_t rest = 0;
     for (std::size_t i = 0; i < histogram.shapes.size(); ++i) {
@@ -44,17 +48,18 @@ void print_histogram(Output& output, const query::MessageHistogram& histogram) {
     }
     table.print(output, "  ");
     if (rest > 0) {
-        output.print("  and {} messages of {} rarer shapes; --json lists them\n", count_text(rest),
-                     count_text(histogram.shapes.size() - kShownShapes));
+        output.print("  and {} of {}; --json lists them\n", counted(rest, "message"),
+                     counted(histogram.shapes.size() - kShownShapes, "rarer shape"));
     }
     if (histogram.other > 0) {
-        output.print("  and {} messages of other shapes: at most {} shapes are counted\n",
-                     count_text(histogram.other), count_text(query::MessageHistogram::kMaxShapes));
+        output.print("  and {} of other shapes: at most {} shapes are counted\n",
+                     counted(histogram.other, "message"),
+                     count_text(query::MessageHistogram::kMaxShapes));
     }
 }
 
 void print_senders(Output& output, const query::SenderHistogram& histogram) {
-    print_title(output, fmt::format("Senders of all {} messages", count_text(histogram.messages)));
+    print_title(output, "Senders of " + all_messages(histogram.messages));
     Table table({{"COUNT", Align::kRight}, {"SHARE", Align::kRight}, {"SENDER"}, {"TOLD BY"}});
     const auto add = [&](std::uint64_t count, std::string name, std::string told_by) {
         table.add({count_text(count), share_text(count, histogram.messages), std::move(name),
@@ -163,7 +168,9 @@ Result<void> dictionary_text(Output& output, query::DictionaryListing& listing) 
         output.print("{}\n\n", *entries == 1 ? "1 entry" : count_text(*entries) + " entries");
     }
     const auto width = number_width(options.from, options.limit, listing.entries().value_or(0));
-    return listing.each([&](std::uint64_t index, const query::DictionaryLine& entry) {
+    bool any = false;
+    RETURN_IF_ERROR(listing.each([&](std::uint64_t index, const query::DictionaryLine& entry) {
+        any = true;
         if (output.line_width() || (!entry.key.more && !entry.value.more)) {
             print_line(output, fmt::format("  {:>{}}  {} => {}", count_text(index), width,
                                            term_line(entry.key), term_line(entry.value)));
@@ -174,7 +181,14 @@ Result<void> dictionary_text(Output& output, query::DictionaryListing& listing) 
             put_term_line(output, entry.value);
             output.write("\n");
         }
-    });
+    }));
+    // A crash dump does not count entries, and has no section for a dictionary without any.
+    if (!any && !listing.entries() && options.from == 0 && !listing.line().void_reason) {
+        output.write(query::may_lack_some(listing.dump_facts(), "proc_dictionary")
+                         ? "no entries before the place where the crash dump breaks off\n"
+                         : "the dictionary is empty\n");
+    }
+    return {};
 }
 
 namespace {

@@ -33,7 +33,7 @@ std::string fact_text(const query::Fact& fact, const query::DumpFacts& facts) {
         case query::FactUnit::kBytes:
             return bytes_text(number);
         case query::FactUnit::kWords:
-            return fmt::format("{} words ({})", count_text(number),
+            return fmt::format("{} ({})", counted(number, "word"),
                                bytes_text(number * facts.word_bytes));
         case query::FactUnit::kAddress:
         case query::FactUnit::kBits:
@@ -97,10 +97,12 @@ std::string other_process(const Line& line) {
     return other_process(line.other, line.display_name);
 }
 
-void print_monitors(Output& output, std::string_view title,
+/// One by name shows the name in the node's language.
+void print_monitors(Output& output, std::string_view title, const query::NodeNames& names,
                     const query::Excerpt<query::MonitorLine>& list) {
     print_list(output, title, list, {{""}, {""}, {""}}, [&](const query::MonitorLine& line) {
-        return std::vector{line.kind, other_process(line), line.reference.value_or("")};
+        return std::vector{line.kind, names.shown(other_process(line)),
+                           line.reference.value_or("")};
     });
 }
 
@@ -159,8 +161,8 @@ void print_lists(Output& output, const query::ProcessDetails& details) {
                        return std::vector<std::string>{line.kind, other_process(line),
                                                        line.unlinking ? "unlinking" : ""};
                    });
-        print_monitors(output, "Monitors", details.monitors);
-        print_monitors(output, "Monitored by", details.monitored_by);
+        print_monitors(output, "Monitors", details.dump.names, details.monitors);
+        print_monitors(output, "Monitored by", details.dump.names, details.monitored_by);
     }
     print_suspending(output, details);
     print_list(output, "System tasks", details.system_tasks, {{""}, {""}, {""}, {""}},

@@ -15,9 +15,10 @@ void search_text_begin(Output& output, const query::DumpFacts& facts) {
     print_layout_notice(output, facts.layout);
 }
 
-void found_text(Output& output, const query::FoundTerm& term) {
+void found_text(Output& output, const query::NodeNames& names, const query::FoundTerm& term) {
     print_line(output, fmt::format("{}  {}  {}", owner_text(term.owner),
-                                   one_line(place_text(term.place)), counted(term.words, "word")));
+                                   one_line(names.shown(place_text(term.place))),
+                                   counted(term.words, "word")));
     print_line(output, "    " + one_line(term.text));
 }
 

@@ -11,7 +11,7 @@ namespace beamdump::render {
 // Terms are written as they are found: begin, each, end.
 
 void search_text_begin(Output& output, const query::DumpFacts& facts);
-void found_text(Output& output, const query::FoundTerm& term);
+void found_text(Output& output, const query::NodeNames& names, const query::FoundTerm& term);
 void search_text_end(Output& output, const query::SearchAnswer& answer, std::uint64_t shown);
 
 void search_json_begin(JsonWriter& json, const query::DumpFacts& facts, std::string_view pattern,

@@ -125,7 +125,7 @@ std::string cost_text(const query::CaptureSummary& capture) {
     if (capture.bytes_read) {
         std::string read = bytes_text(*capture.bytes_read) + " of the node's memory";
         if (capture.reads) {
-            read += fmt::format(" in {} reads", count_text(*capture.reads));
+            read += fmt::format(" in {}", counted(*capture.reads, "read"));
         }
         phrase.add(std::move(read));
     }
@@ -155,8 +155,8 @@ std::string process_count_text(const Summary& summary) {
         text += " of at most " + count_text(*summary.node.process_limit);
     }
     if (summary.messages) {
-        text += fmt::format(", with {}{} messages queued", at_least(summary.dump, "proc"),
-                            count_text(*summary.messages));
+        text += fmt::format(", with {}{} queued", at_least(summary.dump, "proc"),
+                            counted(*summary.messages, "message"));
     }
     return text;
 }
@@ -182,9 +182,10 @@ std::string consistency_text(const Summary& summary) {
     for (const query::VoidCount& count : summary.void_by_reason) {
         reasons.push_back(fmt::format("{} {}", count_text(count.processes), count.reason));
     }
-    return fmt::format("{} processes; {} void: {}",
-                       count_text(summary.processes.value_or(0) - *summary.processes_void),
-                       count_text(*summary.processes_void), fmt::join(reasons, ", "));
+    return fmt::format(
+        "{}; {} void: {}",
+        counted(summary.processes.value_or(0) - *summary.processes_void, "process", "processes"),
+        count_text(*summary.processes_void), fmt::join(reasons, ", "));
 }
 
 void print_head(Output& output, const Summary& summary) {

@@ -49,6 +49,7 @@ INCIDENTS = {
     "restart_loop": ("restart_loop", "incident_supervisor"),
     "persistent_terms": ("persistent_terms", "Persistent terms are replaced or erased often"),
     "binaries": ("binary_memory", "of which incident_binaries"),
+    "table_of_binaries": ("binary_memory", "rows of tables, messages that wait, ports or native code keep"),
     "old_code": ("old_code", "planted_old"),
     # Last: atoms remain.
     "atoms": ("atom_table", "incident_param_N"),

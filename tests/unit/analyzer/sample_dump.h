@@ -199,6 +199,10 @@ class SampleDump {
         if (sample.off_heap != 0) {
             process.set_off_heap_first_address(sample.off_heap);
         }
+        if (sample.binary_bytes) {
+            process.set_off_heap_overhead_words(*sample.binary_bytes / 8);
+            process.set_old_binary_virtual_heap_words(0);
+        }
         if (sample.state_bits) {
             process.set_state_bits(*sample.state_bits);
             process.set_extended_state_bits(0);

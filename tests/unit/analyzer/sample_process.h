@@ -62,8 +62,9 @@ struct SampleProcess {
     std::vector<std::uint64_t> messages = {};    ///< terms
     std::vector<records::Message> entries = {};  ///< further entries of its queues
     std::size_t entries_of_a_record = 4096;
-    std::vector<records::Monitor> monitors = {};  ///< further ones
-    std::uint64_t off_heap = 0;                   ///< first of the list of off-heap things
+    std::vector<records::Monitor> monitors = {};     ///< further ones
+    std::uint64_t off_heap = 0;                      ///< first of the list of off-heap things
+    std::optional<std::uint64_t> binary_bytes = {};  ///< that it keeps, as its heap counts them
     std::uint32_t initial_module = kModuleAtom;
     std::uint32_t initial_function = kLoopAtom;
     std::uint32_t initial_arity = 1;

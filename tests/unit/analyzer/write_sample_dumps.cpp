@@ -1,5 +1,5 @@
 // Writes the sample dumps into a directory: sample, later, cut, inferred, tables, node_memory,
-// recording, watched, crashed, emulator.
+// recording, watched, crashed, emulator, fewer_atoms, more_atoms.
 #include "sample_crash.h"
 #include "sample_emulator.h"
 #include "sample_history.h"
@@ -19,6 +19,21 @@ void write(const std::filesystem::path& path, const std::vector<std::byte>& byte
     if (!file) {
         throw std::runtime_error("cannot write " + path.string());
     }
+}
+
+/// A node with so many atoms that differ in letters in their middle.
+std::vector<std::byte> with_atoms(int count) {
+    constexpr int kLetters = 26;
+    beamdump::test::SampleDump dump;
+    for (int number = 0; number < count; ++number) {
+        std::string name = "uid_";
+        for (int digit = 1; digit < kLetters * kLetters * kLetters; digit *= kLetters) {
+            name += static_cast<char>('a' + number / digit % kLetters);
+        }
+        dump.builder().add_atoms(8 + number, {name + "_x"});
+    }
+    dump.add(beamdump::test::alpha_process());
+    return dump.finish();
 }
 
 }  // namespace
@@ -59,6 +74,8 @@ int main(int count, char** arguments) {
     beamdump::test::SampleDump blocks;
     beamdump::test::add_blocks(blocks, true);
     write(directory / "blocks.beamdump", blocks.finish());
+    write(directory / "fewer_atoms.beamdump", with_atoms(600));
+    write(directory / "more_atoms.beamdump", with_atoms(1600));
     write(directory / "inferred.beamdump",
           beamdump::test::sample_dump({.name = "otp-25-inferred",
                                        .release = std::nullopt,

@@ -89,7 +89,7 @@ class SearchCommand final : public Command {
         options_.found = [&](const query::FoundTerm& term) {
             ++shown;
             progress.end();
-            json ? render::found_json(*json, term) : render::found_text(out, term);
+            json ? render::found_json(*json, term) : render::found_text(out, facts.names, term);
         };
         auto answer = query::search_terms(*dump, options_);
         progress.end();

@@ -15,6 +15,22 @@ namespace {
 
 constexpr std::string_view kQuotedAlias = "'Elixir.";
 
+/// The next alias from `from` on that is not within a text in double quotes: what a node's text
+/// says stays as it is. npos: there is none.
+std::size_t alias_outside_texts(std::string_view text, std::size_t from) {
+    bool in_text = false;
+    for (auto at = from; at < text.size(); ++at) {
+        if (text[at] == '"') {
+            in_text = !in_text;
+        } else if (in_text) {
+            at += text[at] == '\\' ? 1 : 0;
+        } else if (text.substr(at).starts_with(kQuotedAlias)) {
+            return at;
+        }
+    }
+    return std::string_view::npos;
+}
+
 }  // namespace
 
 Result<TermSyntax> syntax_of_node(Dump& dump) {
@@ -61,8 +77,8 @@ std::string NodeNames::sentence(const std::string& text) const {
     }
     std::string shown;
     std::size_t done = 0;
-    for (auto at = text.find(kQuotedAlias); at != std::string::npos;
-         at = text.find(kQuotedAlias, done)) {
+    for (auto at = alias_outside_texts(text, 0); at != std::string::npos;
+         at = alias_outside_texts(text, done)) {
         auto end = text.find('\'', at + 1);
         if (end == std::string::npos) {
             break;

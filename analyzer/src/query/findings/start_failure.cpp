@@ -4,6 +4,7 @@
 #include "query/term/term_text.h"
 #include "query/term/term_view.h"
 
+#include <libdump/base/decimal.h>
 #include <libdump/base/return_if_error.h>
 #include <libdump/term/atom_text.h>
 #include <libdump/term/frame_cursor.h>
@@ -82,29 +83,118 @@ std::optional<Elements> elements_of(std::string_view text, char bracket) {
     return elements;
 }
 
+/// The VM escapes quotes and control characters, and no backslash: those stay as they are.
 std::string unquoted(std::string_view text) {
     std::string plain;
     for (std::size_t at = 1; at < text.size() && text[at] != '"'; ++at) {
-        at += text[at] == '\\' && at + 1 < text.size() ? 1 : 0;
+        at += text.substr(at).starts_with("\\\"") ? 1 : 0;
         plain += text[at];
     }
     return plain;
 }
 
+/// A slogan of init has nothing in place of a map, a fun or a reference (init.erl, to_string(), OTP
+/// 22): `_` stands there, as it does for what init leaves out of lists and tuples.
+std::string with_gaps_filled(std::string_view text) {
+    std::string filled;
+    for (std::size_t at = 0; at < text.size();) {
+        const bool quoted = text[at] == '"' || text[at] == '\'';
+        const auto end = quoted ? behind_quoted(text, at) : at + 1;
+        const bool before = text[at] == ',' || text[at] == '{';
+        const bool behind = end < text.size() && (text[end] == ',' || text[end] == '}' ||
+                                                  (text[at] == ',' && text[end] == ']'));
+        const bool empty_tuple = text[at] == '{' && end < text.size() && text[end] == '}';
+        filled += text.substr(at, end - at);
+        filled += before && behind && !empty_tuple ? "_" : "";
+        at = end;
+    }
+    return filled;
+}
+
 std::string shown(std::string_view text) {
-    std::string beginning(text.substr(0, kShownBytes));
-    if (beginning.size() == text.size()) {
+    std::string beginning = with_gaps_filled(text.substr(0, kShownBytes));
+    if (text.size() <= kShownBytes) {
         return beginning;
     }
     beginning.resize(whole_characters(beginning));
     return beginning + "...";
 }
 
+/// An atom, which slogans have without quotes, as the VM prints it.
+std::string atom_shown(std::string_view text) {
+    return quoted_atom(unquoted_atom(text));
+}
+
+/// The name of a child or an application: Elixir's are modules.
+std::string name_shown(std::string_view text) {
+    return text.starts_with("Elixir.") ? atom_shown(text) : std::string(text);
+}
+
+/// The text of a binary that is printed as numbers, `42,42,32>>`; of one that is cut off without
+/// its last number, which may be.
+std::string text_of_bytes(std::string_view numbers) {
+    std::string text;
+    for (std::size_t at = 0; at < numbers.size();) {
+        const auto end = numbers.find_first_not_of("0123456789", at);
+        const auto byte = decimal_number(numbers.substr(at, end - at));
+        if (end == std::string_view::npos || !byte || *byte > 0xFF) {
+            break;
+        }
+        text += static_cast<char>(*byte);
+        at = numbers[end] == ',' ? end + 1 : numbers.size();
+    }
+    return text;
+}
+
+/// As within a string; empty where the text has control characters that no text for people has.
+std::string escaped(std::string_view bytes) {
+    constexpr std::string_view kControls = "\n\r\t\x1B";
+    constexpr std::string_view kNames = "nrte";
+    constexpr char kFirstVisible = ' ';
+    std::string text;
+    for (const char character : bytes) {
+        const auto control = kControls.find(character);
+        if (control != std::string_view::npos) {
+            text += {'\\', kNames[control]};
+        } else if (static_cast<unsigned char>(character) < kFirstVisible) {
+            return {};
+        } else {
+            text += character == '"' || character == '\\' ? "\\" : "";
+            text += character;
+        }
+    }
+    return text;
+}
+
+/// What a function of io was to write, of its arguments: the first binary in them. Elixir's command
+/// line writes there why it fails.
+std::string text_to_write(std::string_view arguments) {
+    constexpr std::string_view kBinary = "<<";
+    const auto at = arguments.find(kBinary);
+    if (at == std::string_view::npos) {
+        return {};
+    }
+    const auto binary = arguments.substr(at + kBinary.size());
+    std::string text;
+    if (binary.starts_with('"')) {
+        const auto end = behind_quoted(binary, 0);
+        text = binary.substr(1, end - (end < binary.size() ? 2 : 1));
+    } else {
+        text = escaped(text_of_bytes(binary));
+    }
+    const bool whole = binary.find(">>") != std::string_view::npos && text.size() <= kShownBytes;
+    text.resize(std::min(text.size(), kShownBytes));
+    text.resize(whole_characters(text));
+    return text.empty() ? text
+                        : fmt::format("; it was to write \"{}{}\"", text, whole ? "" : "...");
+}
+
 /// A function of a stack trace: `{lists,reverse,[eof],[{file,"lists.erl"},{line,147}]}`.
 struct TracedFunction {
     std::string_view module;
-    std::string name;   ///< lists:reverse/1
-    std::string place;  ///< " (lists.erl, line 147)"
+    std::string name;            ///< lists:reverse/1
+    std::string place;           ///< " (lists.erl, line 147)"
+    std::string_view arguments;  ///< or the arity, in text
 };
 
 std::optional<std::string_view> told_of(const Elements& place, std::string_view key) {
@@ -131,7 +221,10 @@ std::optional<TracedFunction> traced(std::string_view text) {
         return std::nullopt;
     }
     TracedFunction function{
-        .module = texts[0], .name = fmt::format("{}:{}", texts[0], texts[1]), .place = {}};
+        .module = texts[0],
+        .name = fmt::format("{}:{}", atom_shown(texts[0]), atom_shown(texts[1])),
+        .place = {},
+        .arguments = texts[2]};
     const bool digits = !texts[2].empty() && std::ranges::all_of(texts[2], [](char character) {
         return character >= '0' && character <= '9';
     });
@@ -175,7 +268,8 @@ std::optional<std::string> error_in_words(std::string_view error, const Elements
         return fmt::format("{}{} does not exist, or its module could not be loaded (undef)",
                            innermost->name, called.empty() ? called : called + ",");
     }
-    return fmt::format("{} in {}{}{}", shown(error), innermost->name, innermost->place, called);
+    return fmt::format("{} in {}{}{}{}", shown(error), innermost->name, innermost->place, called,
+                       innermost->module == "io" ? text_to_write(innermost->arguments) : "");
 }
 
 bool is_start_call(std::string_view text) {
@@ -281,10 +375,10 @@ std::optional<std::string> reason_in_words(std::string_view reason) {
     if (children.empty()) {
         return innermost;
     }
-    auto failed = fmt::format("its child {} did not start", children.back());
+    auto failed = fmt::format("its child {} did not start", name_shown(children.back()));
     if (children.size() > 1) {
-        failed = fmt::format("{}, a child of {}, did not start", children.back(),
-                             children[children.size() - 2]);
+        failed = fmt::format("{}, a child of {}, did not start", name_shown(children.back()),
+                             name_shown(children[children.size() - 2]));
     }
     return innermost ? fmt::format("{}: {}", failed, *innermost) : failed;
 }

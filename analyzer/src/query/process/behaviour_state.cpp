@@ -15,8 +15,8 @@ namespace {
 
 /// The innermost frame of a process, and where gen_server keeps the state in it while it waits for
 /// a message. Its last registers are the same in each way that the compilers of the releases have
-/// of it: a register that is not used before them, or one more where the process is to hibernate
-/// after a time, moves them (gen_server.erl; loop/6 of R16 to OTP 19, loop/7 of 20 to 27, loop/5
+/// of it: registers that are not used before them, or one more where the process waits with a time
+/// out, move them (gen_server.erl; loop/6 of R16 to OTP 19, loop/7 of 20 to 27, loop/5
 /// and loop_hibernate/4 of 28 and 29).
 class LoopFrame {
   public:
@@ -37,15 +37,15 @@ class LoopFrame {
         const std::string function = function_text(dump_, *frame_.location->function);
         const auto count = registers_.size();
         if (function == "gen_server:loop/7" || function == "gen_server:loop/6") {
-            // Debug, a timeout, Mod or a cache of its callbacks, State, Name, Parent.
-            constexpr std::size_t kMost = 7;
+            // Debug, a timeout or two, Mod or a cache of its callbacks, State, Name, Parent.
+            constexpr std::size_t kMost = 8;
             constexpr std::size_t kLeast = 6;
             constexpr std::size_t kAfterState = 3;
             if (count < kLeast || count > kMost) {
                 return std::nullopt;
             }
             const auto state = count - kAfterState;
-            return is_timeout(state - 2) &&
+            return is_timeout(state - 2) && (count < kMost || is_timeout(state - 3)) &&
                            (is_atom(state - 1) || has_tag(state - 1, "callback_cache")) &&
                            is_name(state + 1) && is_name(state + 2)
                        ? std::optional(state)

@@ -25,8 +25,7 @@ std::string share_text(std::uint64_t part, std::uint64_t whole) {
 }
 
 void print_count(Output& output, const query::AtomCounts& counts) {
-    std::string line = counts.count ? fmt::format("{} atoms", count_text(*counts.count))
-                                    : "an unknown number of atoms";
+    std::string line = counts.count ? counted(*counts.count, "atom") : "an unknown number of atoms";
     if (counts.limit) {
         line += fmt::format(" of at most {}{}", count_text(*counts.limit),
                             counts.limit_is_default ? " (the default)" : "");

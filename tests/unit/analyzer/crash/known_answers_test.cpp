@@ -239,6 +239,26 @@ TEST_F(Slogans, ReasonsOfAFailedStartAreTold) {
         {"Runtime terminating during boot ({undef,[{init,start_it,1,[]},{init,start_em,1,[]}]})",
          started +
              "a module that the command line names (-s, -run) could not be loaded (undef).\n"},
+        {boot + "{{badmatch,},[{money,show,2,[{_},{_}]},{init,start_em,1,[]}]})",
+         started + "{badmatch,_} in money:show/2.\n"},
+        {boot + "{{badmatch,{x,,[a,],{},\"{,}\"}},[{money,show,2,[]}]})",
+         started + "{badmatch,{x,_,[a,_],{},\"{,}\"}} in money:show/2.\n"},
+        {boot +
+             "{badarg,[{io,put_chars,[standard_error,[<<42,42,32,34,195,169,10,97,98>>,10]],[]}]})",
+         started + "badarg in io:put_chars/2; it was to write \"** \\\"\u00e9\\nab\".\n"},
+        {boot + "{badarg,[{io,put_chars,[standard_error,[<<42,42,32,195,169,19",
+         started + "badarg in io:put_chars; it was to write \"** \u00e9...\".\n"},
+        {boot + R"({badarg,[{io,put_chars,[standard_error,[<<"a \"b\" c\n">>,10]],[]}]}))",
+         started + R"(badarg in io:put_chars/2; it was to write "a \"b\" c\n".)" + "\n"},
+        {controller + R"("{application_start_failure,shop,{bad_return,{{shop,start,[normal,[]]},)"
+                      R"({'EXIT',{badarg,[{io,put_chars,[standard_error,[<<\"a.\n\\"b\\"\">>,10]],)"
+                      R"([]}]}}}}}"))",
+         application +
+             R"(shop did not start: badarg in io:put_chars/2; it was to write "a.\n\"b\"".)" +
+             "\n"},
+        {boot + "{badarg,[{io,format,[[_],4],[]}]})", started + "badarg in io:format/2.\n"},
+        {boot + "{badarg,[{shop,-start/0-fun-1-,1,[]},{Elixir.Shop.CLI,run,2,[{_},{_}]}]})",
+         started + "badarg in shop:'-start/0-fun-1-'/1, called by 'Elixir.Shop.CLI':run/2.\n"},
         {boot + "Release hive uses non existing application hive)",
          started + "Release hive uses non existing application hive.\n"},
         {"could not start kernel pid (application_controller) (error in config file \"./a.config\" "
@@ -335,11 +355,15 @@ TEST_F(Texts, TheStateOfAGenServerIsFoundInEachRelease) {
     };
     const std::string before = "y0:N\ny1:A8:infinity\n";
     const std::string after = "A4:cart\ny5:P<0.2.0>\n";
+    // As of OTP 23 with a time out, of the loop and of hibernation.
+    const std::string end_of_two =
+        "y1:N\ny2:A8:infinity\ny3:I100\ny4:A4:cart\ny5:H10\ny6:P<0.3.0>\ny7:P<0.2.0>\n";
     const std::pair<std::string, std::string> cases[] = {
         {"gen_server:loop/6", end + before + "y2:A4:cart\ny3:H10\ny4:" + after},
         {"gen_server:loop/7", before + "y2:A4:cart\ny3:H10\ny4:" + after + end},
         {"gen_server:loop/7",
          before + "y2:I100\ny3:A4:cart\ny4:H10\ny5:P<0.3.0>\ny6:P<0.2.0>\n" + end},
+        {"gen_server:loop/7", "y0:N\n" + end_of_two + end},
         {"gen_server:loop/5", before + "y2:N\ny3:N\ny4:H10\ny5:H30\n" + end},
         {"gen_server:loop/5", "y0:N\ny1:N\ny2:I100\ny3:H10\ny4:H30\n" + end}};
     for (const auto& [function, stack] : cases) {
@@ -349,8 +373,10 @@ TEST_F(Texts, TheStateOfAGenServerIsFoundInEachRelease) {
     }
     const Ran heap_of_old = program_.run({"heap", "text.beamdump", "cart"});
     EXPECT_THAT(heap_of_old.out, HasSubstr("state, gen_server:loop/5"));
-    for (const auto& stack : {before + "y2:I1\ny3:H10\ny4:" + after + end, "y0:N\ny1:H10\n" + end,
-                              "y0:N\ny1:N\ny2:A4:cart\ny3:H10\ny4:" + after + end}) {
+    for (const auto& stack :
+         {before + "y2:I1\ny3:H10\ny4:" + after + end, "y0:N\ny1:H10\n" + end,
+          "y0:N\ny1:N\ny2:A4:cart\ny3:H10\ny4:" + after + end,
+          "y0:N\ny1:N\ny2:N\ny3:I100\ny4:A4:cart\ny5:H10\ny6:P<0.3.0>\ny7:P<0.2.0>\n" + end}) {
         const Ran ran = state("gen_server:loop/7", stack);
         EXPECT_EQ(ran.status, 1) << stack << ran.out;
         EXPECT_THAT(ran.err, HasSubstr("the state of <0.9.0> is unknown"));
@@ -660,18 +686,41 @@ TEST_F(KnownAnswers, NamesOfModulesTablesAndFunctionsAreElixirsWhereTheNodeRunsE
         "=erl_crash_dump:0.5\nSat Nov 28 00:00:00 2026\nSlogan: boom\n"
         "System version: Erlang/OTP 25 [erts-13.1.5] [source] [64-bit] [smp:2:2]\nAtoms: 9\n"
         "=proc:<0.9.0>\nState: Waiting\nSpawned as: proc_lib:init_p/5\nMessage queue length: "
-        "20000\nProgram counter: 0x00007f2000001000 ('Elixir.Shop.Cart':loop/1 + 8)\narity = 0\n"
+        "20000\nLink list: [{to,{'Elixir.Shop.Cart','nonode@nohost'},#Ref<0.1.2.3>}]\nProgram "
+        "counter: 0x00007f2000001000 ('Elixir.Shop.Cart':loop/1 + 8)\narity = 0\n"
         "=ets:<0.9.0>\nSlot: 1\nTable: 'Elixir.Shop.Cart'\nName: 'Elixir.Shop.Cart'\n"
         "Objects: 3\nWords: 400\nType: set\n"
-        "=proc_stack:<0.9.0>\n=proc_heap:<0.9.0>\n=mod:'Elixir.Shop.Cart'\nCurrent size: 100\n";
+        "=proc_stack:<0.9.0>\n0x00007f1000001028:SReturn addr 0x2001008 "
+        "('Elixir.Shop.Cart':'-run/2-fun-0-'/3 + 196)\ny0:SCatch 0x2002010 "
+        "('Elixir.Shop.Cart':call/2 + 16)\n0x00007f1000001048:SReturn addr 0x2003010 "
+        "(gen_server:loop/7 + 8)\n=proc_heap:<0.9.0>\n=mod:'Elixir.Shop.Cart'\nCurrent size: 100\n";
+    // Not those within a text.
+    const auto failed = with(
+        plain, "boom",
+        "init terminating in do_boot ({{badmatch,\"no 'Elixir.Shop.Cart':a/1 \\\"'Elixir.A'\"},"
+        "[{Elixir.Shop.Cart,add,2,[]},{Elixir.Shop.CLI,run,2,[{_},{_}]}]})");
+    for (const auto& ran : ask(failed + "=mod:elixir\nCurrent size: 1\n=end\n", {"summary"})) {
+        EXPECT_THAT(ran.out, HasSubstr("{badmatch,\"no 'Elixir.Shop.Cart':a/1 \\\"'Elixir.A'\"} in "
+                                       "Shop.Cart.add/2, called by Shop.CLI.run/2.\n"));
+    }
     for (const auto& ran : ask(plain + "=mod:elixir\nCurrent size: 1\n=end\n", {"summary"})) {
         EXPECT_THAT(ran.out, HasSubstr("in <0.9.0> (proc_lib:init_p/5), which is waiting in "
                                        "Shop.Cart.loop/1.\n"));
+    }
+    for (const auto& ran :
+         ask(plain + "=mod:elixir\nCurrent size: 1\n=end\n", {"backtrace", "<0.9.0>"})) {
+        for (const auto* frame :
+             {"(Shop.Cart.loop/1 + 8)", "(Shop.Cart.\"-run/2-fun-0-\"/3 + 196)",
+              "Catch 0x00007f2002002010 (Shop.Cart.call/2 + 16)", "(gen_server:loop/7 + 8)"}) {
+            EXPECT_THAT(ran.out, HasSubstr(frame));
+        }
     }
     for (const std::vector<std::string>& command : {std::vector<std::string>{"processes"},
                                                     {"processes", "--group-by", "current_function"},
                                                     {"modules"},
                                                     {"modules", "--filter", "name=Shop.Cart"},
+                                                    {"process", "<0.9.0>"},
+                                                    {"backtrace", "<0.9.0>"},
                                                     {"ets"},
                                                     {"ets", "--filter", "name=Shop.Cart"}}) {
         for (const auto& ran : ask(plain + "=mod:elixir\nCurrent size: 1\n=end\n", command)) {
@@ -697,6 +746,39 @@ std::string with_dictionary(const std::string& text) {
                 "AAAA0:t3:",
                 "AAAA90:t2:A4:name,HAAAAB0\nAAAAB0:lI99|HAAAAC0\nAAAAC0:lI233|N\n"
                 "AAAA0:t3:");
+}
+
+TEST_F(KnownAnswers, OneOfAThingIsSingular) {
+    // One process is void, the other has a message.
+    const auto text = with(
+        with(text_of("state-of-27.dump"), "Message queue length: 0", "Message queue length: 1"),
+        "=proc:<0.91.0>", "=proc:<0.90.0>\nState: Waiting\n=proc:<0.91.0>");
+    for (const auto& ran : ask(text, {"summary"})) {
+        EXPECT_THAT(ran.out, HasSubstr("processes   2, with 1 message queued\n"));
+        EXPECT_THAT(ran.out, HasSubstr("consistent  1 process; 1 void: 1 unreadable\n"));
+    }
+}
+
+TEST_F(KnownAnswers, AnEmptyDictionaryIsCalledSo) {
+    const std::string empty = "the dictionary is empty\n";
+    for (const auto& ran : ask(text_of("state-of-27.dump"), {"dictionary", "shop_cart"})) {
+        EXPECT_EQ(ran.status, 0) << ran.err;
+        EXPECT_THAT(ran.out, HasSubstr(empty));
+    }
+    for (const auto& ran : ask(text_of("cut-in-process.dump"), {"dictionary", "shop_cart"})) {
+        EXPECT_THAT(ran.out,
+                    HasSubstr("no entries before the place where the crash dump breaks off\n"));
+    }
+    for (const auto& ran :
+         ask(with_dictionary(text_of("state-of-27.dump")), {"dictionary", "shop_cart"})) {
+        EXPECT_THAT(ran.out, Not(HasSubstr(empty)));
+    }
+    // A process whose terms the text lacks.
+    for (const auto& ran :
+         ask(text_of("full-atom-table.dump"), {"dictionary", "registry_of_users"})) {
+        EXPECT_EQ(ran.status, 3);
+        EXPECT_THAT(ran.out, Not(HasSubstr(empty)));
+    }
 }
 
 TEST_F(KnownAnswers, AnEntryOfADictionaryWithoutItsTupleIsShownAsAbsent) {

@@ -17,7 +17,7 @@ class ComparedExports(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
         subprocess.run([os.environ["WRITE_SAMPLE_DUMPS"], cls.folder], check=True)
-        for name in ("sample", "later", "tables"):
+        for name in ("sample", "later", "tables", "fewer_atoms", "more_atoms"):
             cls.export(name)
 
     @classmethod
@@ -38,7 +38,8 @@ class ComparedExports(unittest.TestCase):
         return json.loads(self.run_diff(0, *words, "--limit", "0", "--json").stdout)
 
     def test_exports_differ_as_their_dumps_do(self):
-        for before, after in (("sample", "later"), ("later", "sample"), ("tables", "sample")):
+        for before, after in (("sample", "later"), ("later", "sample"), ("tables", "sample"),
+                              ("fewer_atoms", "more_atoms"), ("more_atoms", "fewer_atoms")):
             dumps = self.diff(f"{before}.beamdump", f"{after}.beamdump")
             exports = self.diff(f"{before}.ndjson", f"{after}.ndjson")
             mixed = self.diff(f"{before}.beamdump", f"{after}.ndjson")
@@ -52,6 +53,14 @@ class ComparedExports(unittest.TestCase):
             self.assertGreaterEqual(compared, 8)
             self.assertEqual(dumps["same_run"], exports["same_run"])
             self.assertEqual(dumps["node_memory"], exports["node_memory"])
+
+    def test_atoms_alike_are_one_group(self):
+        """The first lists its 600 atoms one by one, the second as uid_*_x."""
+        for kind, other in (("ndjson", "ndjson"), ("beamdump", "ndjson"), ("ndjson", "beamdump")):
+            atoms = self.diff(f"fewer_atoms.{kind}", f"more_atoms.{other}")["sections"]["atoms"]
+            self.assertEqual((atoms["in_dumps"], atoms["appeared"], atoms["gone"]), ([1, 2], 0, 0))
+            self.assertEqual([(grown["key"], grown["atoms"]["change"]) for grown in
+                              atoms["grown_most"]], [("'uid_*_x'", 1000)])
 
     def test_a_dump_and_its_export_do_not_differ(self):
         for name in ("sample", "later", "tables"):

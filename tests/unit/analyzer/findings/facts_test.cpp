@@ -5,6 +5,7 @@ namespace beamdump::test {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
@@ -215,6 +216,35 @@ TEST_F(Binaries, ManyAreNamed) {
     EXPECT_THAT(found(with_binaries(61 * kMebi, 100 * kMebi), "binary_memory"),
                 ElementsAre("61% of the node's memory (61.0 MiB of 100.0 MiB) is 3,000 "
                             "reference-counted binaries."));
+}
+
+TEST_F(Binaries, WhoKeepsThemIsTold) {
+    const auto kept = [this](std::vector<std::optional<std::uint64_t>> bytes, bool last_is_void) {
+        SampleDump dump;
+        add_total(dump, 100 * kMebi);
+        dump.builder().trailer().mutable_totals()->set_binaries(3000);
+        dump.builder().trailer().mutable_totals()->set_binary_bytes(60 * kMebi);
+        for (std::uint64_t number = 1; number <= bytes.size(); ++number) {
+            auto process = plain(number);
+            process.binary_bytes = bytes[number - 1];
+            if (last_is_void && number == bytes.size()) {
+                process.void_reason = records::VOID_REASON_RUNNING;
+            }
+            dump.add(process);
+        }
+        return found(look(dump), "binary_memory").front();
+    };
+    const std::string others =
+        ": rows of tables, messages that wait, ports or native code keep the others.";
+    EXPECT_THAT(kept({kMebi, 32 * kMebi}, false),
+                EndsWith("binaries, of which <0.2.0> (demo:loop/1) keeps about 32.0 MiB."));
+    EXPECT_THAT(kept({kMebi, 20 * kMebi}, false),
+                EndsWith("binaries, of which processes keep about 21.0 MiB" + others));
+    EXPECT_THAT(kept({0, 0}, false), EndsWith("binaries, of which processes keep none" + others));
+    // Many processes together; what one keeps is unknown; one could not be read.
+    EXPECT_THAT(kept({20 * kMebi, 20 * kMebi}, false), EndsWith("binaries."));
+    EXPECT_THAT(kept({kMebi, std::nullopt}, false), EndsWith("binaries."));
+    EXPECT_THAT(kept({kMebi, kMebi, kMebi}, true), EndsWith("binaries."));
 }
 
 /// As of a capture without heaps.

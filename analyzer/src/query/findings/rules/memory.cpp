@@ -83,26 +83,60 @@ struct Holder {
     ProcessLine line;
 };
 
-/// The process that keeps most; none where there are too many to read each, or none keeps half.
-Result<std::optional<Holder>> holder_of_most(NodeFacts& facts, std::uint64_t all_bytes) {
+struct Holders {
+    Holder most;
+    /// Of all processes; a binary that several keep counts for each. nullopt: the dump does not
+    /// tell it of each of them.
+    std::optional<std::uint64_t> all_bytes;
+};
+
+/// nullopt: there are too many processes to read each.
+Result<std::optional<Holders>> holders_of_binaries(NodeFacts& facts) {
     ASSIGN_OR_RETURN(const auto* scan, facts.processes());
     if (scan->processes > facts.options().most_callers) {
         return std::nullopt;
     }
-    Holder most;
+    Holders holders;
+    std::uint64_t all_bytes = 0;
+    bool each_told = true;
     // How much they keep is no content of them.
-    RETURN_IF_ERROR(visit_processes(
-        facts.dump(), {.sensitive = true}, [&most](OpenedProcess& process) -> Result<void> {
-            const auto& told = process.run.process;
-            const auto words =
-                told.off_heap_overhead_words() + told.old_binary_virtual_heap_words();
-            if (words * kWordBytes > most.bytes) {
-                most = {words * kWordBytes, process.line};
-            }
-            return {};
-        }));
-    return percent_of(most.bytes, all_bytes) >= kMostOfTheBinaries ? std::optional(most)
-                                                                   : std::nullopt;
+    ASSIGN_OR_RETURN(
+        const auto read,
+        visit_processes(facts.dump(), {.sensitive = true},
+                        [&](OpenedProcess& process) -> Result<void> {
+                            const auto& told = process.run.process;
+                            const auto bytes = kWordBytes * (told.off_heap_overhead_words() +
+                                                             told.old_binary_virtual_heap_words());
+                            each_told = each_told && told.has_off_heap_overhead_words() &&
+                                        told.has_old_binary_virtual_heap_words();
+                            all_bytes += bytes;
+                            if (bytes > holders.most.bytes) {
+                                holders.most = {bytes, process.line};
+                            }
+                            return {};
+                        }));
+    if (each_told && read.complete()) {
+        holders.all_bytes = all_bytes;
+    }
+    return holders;
+}
+
+/// Who keeps the binaries: one process that keeps most of them, or that processes do not. A crash
+/// dump has no binaries but those of processes.
+std::string holders_text(const Holders& holders, std::uint64_t all_bytes, bool of_crash_dump) {
+    if (percent_of(holders.most.bytes, all_bytes) >= kMostOfTheBinaries) {
+        return fmt::format(", of which {} keeps about {}", process_with_name(holders.most.line),
+                           bytes_text(holders.most.bytes));
+    }
+    if (of_crash_dump || !holders.all_bytes ||
+        percent_of(*holders.all_bytes, all_bytes) >= kMostOfTheBinaries) {
+        return {};
+    }
+    return fmt::format(
+        ", of which processes keep {}: rows of tables, messages that wait, ports or native code "
+        "keep the others",
+        *holders.all_bytes == 0 ? std::string("none")
+                                : fmt::format("about {}", bytes_text(*holders.all_bytes)));
 }
 
 /// erlang:memory(binary) counts all binaries. A crash dump has those that live terms of processes
@@ -152,18 +186,17 @@ Result<RuleAnswer> binary_memory_rule(NodeFacts& facts) {
         }
         return answer;
     }
-    ASSIGN_OR_RETURN(const auto holder, holder_of_most(facts, bytes));
+    ASSIGN_OR_RETURN(const auto holders, holders_of_binaries(facts));
+    const bool of_crash_dump = is_of_crash_dump(facts.dump());
     Finding finding;
     finding.sentence = fmt::format(
         "{}% of the node's memory ({} of {}) is {}{}.", share, bytes_text(bytes),
         bytes_text(node_bytes),
         counted(totals.binaries(), "reference-counted binary", "reference-counted binaries"),
-        holder ? fmt::format(", of which {} keeps about {}", process_with_name(holder->line),
-                             bytes_text(holder->bytes))
-               : std::string());
+        holders ? holders_text(*holders, bytes, of_crash_dump) : std::string());
     // Where no process keeps most of them, it is a table, or many processes.
-    finding.command = is_of_crash_dump(facts.dump()) ? facts.command("binaries")
-                                                     : facts.command("binaries", {"--leaks"});
+    finding.command =
+        of_crash_dump ? facts.command("binaries") : facts.command("binaries", {"--leaks"});
     finding.figures = {{"memory_bytes", bytes},
                        {"all_memory_bytes", node_bytes},
                        {"share_percent", share},
