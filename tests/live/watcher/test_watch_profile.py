@@ -13,7 +13,7 @@ from support.paths import ANALYZE
 from support.tools import on_processor
 from watching import READY_SECONDS, Watch, WithNode, run
 
-RATE = 50
+RATE = 20
 # Of processor time that the planted function gets.
 SECONDS = 3
 PLANTED = "spinning:spin/3"
@@ -37,7 +37,7 @@ def samples_of(profile, function):
 
 def leads(profile):
     """Whether the planted function has most samples of a profile, and some."""
-    return samples_of(profile, PLANTED) > 4 and profile["functions"][0]["function"] == PLANTED
+    return samples_of(profile, PLANTED) > 1 and profile["functions"][0]["function"] == PLANTED
 
 
 def seconds_of(profiles):
@@ -100,7 +100,7 @@ class Profiles(WithNode):
             self.assertGreater(len(busy), 3)
             # Samples of all threads tell the processor time that the kernel counted for the node meanwhile.
             begin, end = busy[0]["at_us"], busy[-1]["at_us"]
-            seconds = sum(one["samples"] for one in profiles if begin <= one["at_us"] < end) / RATE
+            seconds = sum(one["samples"] + one["lost"] for one in profiles if begin <= one["at_us"] < end) / RATE
             used = [one["processor"] for one in history["readings"] if begin <= one["at_us"] < end]
             by_kernel = sum(used) / len(used) / 1000 * (end - begin) / 1e6
             print(f"the node ran {seconds:.1f} s by samples, {by_kernel:.1f} s by the kernel; {PLANTED} ran "
@@ -127,7 +127,7 @@ class Profiles(WithNode):
         self.assertEqual(len(history["profiles"]), 1)
         profile = history["profiles"][0]
         self.assertTrue(leads(profile), profile["functions"][:3])
-        self.assertGreater(seconds_of([profile]), SECONDS / 2)
+        self.assertGreater(seconds_of([profile]) + profile["lost"] / RATE, SECONDS / 2)
         self.assertEqual(watch.events("unprofiled"), [])
 
     def test_a_dump_has_the_profile_up_to_its_moment(self):
@@ -138,7 +138,8 @@ class Profiles(WithNode):
         fired_us = time.time() * 1e6
         watch.process.send_signal(signal.SIGUSR1)
         profile = history_of(watch.wait_for("captured")[0]["file"])["profiles"][0]
-        self.assertGreater(profile["functions"][0]["self"] / RATE, SECONDS / 2)
+        # A starved watcher loses some.
+        self.assertGreater((profile["functions"][0]["self"] + profile["lost"]) / RATE, SECONDS / 2)
         self.assertGreater(profile["at_us"] + profile["took_us"], fired_us)
         # The recording goes on with the next one.
         self.spin(SECONDS)
@@ -146,6 +147,10 @@ class Profiles(WithNode):
         history = history_of(watch.events("watching")[0]["recording"])
         self.assertEqual(len(history["profiles"]), 2)
         self.assertTrue(all(map(leads, history["profiles"])))
+        redacted = self.scratch / "redacted"
+        run(ANALYZE, "redact", watch.events("watching")[0]["recording"], "-o", redacted, "--policy", "structure")
+        self.assertEqual([profile["samples"] for profile in history_of(redacted)["profiles"]],
+                         [profile["samples"] for profile in history["profiles"]])
 
     def test_where_perf_events_are_refused_the_recording_goes_on(self):
         watch = self.watched("--record", "60s", begin=FORBIDDEN)

@@ -112,9 +112,13 @@ inline std::vector<std::byte> sample_recording(const records::History& end = {},
     capture.set_mode(records::CAPTURE_MODE_RECORDING);
     capture.set_started_us(kHistoryBegin);
     capture.set_os_pid(4711);
+    capture.set_executable("/usr/lib/erlang/erts-13.1.5/bin/beam.smp");
+    capture.set_host_name("host.example");
+    capture.set_tool_version("0.1.0");
     builder.trailer().set_capture_offset(builder.append(format::RecordKind::kCapture, capture));
     records::Node node;
     node.set_otp_release("25");
+    node.set_term_scheme(static_cast<std::uint32_t>(format::TermScheme::kOtp25));
     node.set_name_atom(2);
     builder.trailer().set_node_offset(builder.append(format::RecordKind::kNode, node));
     builder.add_atoms(0, kSampleAtoms);
