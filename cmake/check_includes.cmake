@@ -50,7 +50,7 @@ check(analyzer  "${trees}" manual/ mcp/ libdump/base/ libdump/text/ libdump/prof
 check(layout    "${trees}" manual/ libvm/target/ libvm/fit/layout_ libdump/base/)
 check(sampler   "${trees}" program/ manual/ mcp/ libsample/ libvm/arch/ libvm/memory/ libvm/target/ libvm/beam/ libvm/nodes/
       libdump/base/ libdump/text/ libdump/profile/ libdump/format/ libdump/term/)
-check(watcher   "${trees}" program/ manual/ libsample/counts/ libsample/events/threads\\.h libvm/beam/ libvm/fit/layout_check\\.h libvm/nodes/
+check(watcher   "${trees}" program/ manual/ libsample/counts/ libsample/profile/rolling_profile\\.h libsample/events/threads\\.h libvm/beam/ libvm/fit/layout_check\\.h libvm/nodes/
       libvm/target/ libdump/base/ libdump/format/ libdump/text/ libdump/write/)
 foreach(tree libdump libvm libsample program manual mcp writer analyzer layout sampler watcher)
   check(${tree} "\\.\\./" "<none>")

@@ -4,7 +4,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <functional>
+#include <unordered_map>
 #include <utility>
 
 namespace beamdump {
@@ -145,6 +148,83 @@ records::Sample record_of(const SampleLog::Sample& sample, std::uint64_t count) 
     return record;
 }
 
+records::SampledCode code_of(const SampleLog& log, std::uint32_t number) {
+    records::SampledCode code;
+    if (number < log.functions().size() && log.functions()[number]) {
+        *code.mutable_function() = record_of(*log.functions()[number]);
+    } else {
+        code.set_name(log.names()[number]);
+    }
+    return code;
+}
+
+/// Numbers what a message has anew, in the order of its coming.
+class Renumbered {
+  public:
+    /// The new number of an old one. `add`: called if it is the first time.
+    template <typename Add>
+    std::uint32_t number(std::uint32_t old, Add add) {
+        const auto [known, fresh] =
+            numbers_.emplace(old, static_cast<std::uint32_t>(numbers_.size()));
+        if (fresh) {
+            add();
+        }
+        return known->second;
+    }
+
+  private:
+    std::unordered_map<std::uint32_t, std::uint32_t> numbers_;
+};
+
+/// One message with a choice of a log's samples.
+class BoundedMessage {
+  public:
+    BoundedMessage(const SampleLog& log, std::size_t most_bytes)
+        : log_(log), most_bytes_(most_bytes) {}
+
+    /// False: there is no room left.
+    bool add(const SampleLog::Sample& sample, std::uint64_t count) {
+        auto record = record_of(sample, count);
+        for (auto* numbers : {record.mutable_native(), record.mutable_function()}) {
+            for (auto& number : *numbers) {
+                number = code(number);
+            }
+        }
+        if (record.has_fragment()) {
+            record.set_fragment(code(record.fragment()));
+        }
+        if (record.has_process()) {
+            record.set_process(processes_.number(record.process(), [&] {
+                add_entry(*message_.add_process(), record_of(log_.processes()[record.process()]));
+            }));
+        }
+        record.set_thread(threads_.number(record.thread(), [&] {
+            add_entry(*message_.add_thread(), record_of(log_.threads()[record.thread()]));
+        }));
+        add_entry(*message_.add_sample(), record);
+        return bytes_ < most_bytes_;
+    }
+    [[nodiscard]] records::Samples& message() { return message_; }
+
+  private:
+    std::uint32_t code(std::uint32_t old) {
+        return code_.number(old, [&] { add_entry(*message_.add_code(), code_of(log_, old)); });
+    }
+    template <typename Record>
+    void add_entry(Record& into, Record entry) {
+        // Each has its tag and its length before it.
+        constexpr std::size_t kBefore = 3;
+        bytes_ += entry.ByteSizeLong() + kBefore;
+        into = std::move(entry);
+    }
+
+    const SampleLog& log_;
+    std::size_t most_bytes_;
+    std::size_t bytes_ = 0;
+    Renumbered code_, processes_, threads_;
+    records::Samples message_;
+};
+
 /// Gives a page when it is full.
 class Pages {
   public:
@@ -178,13 +258,9 @@ Result<void> sample_pages(const ProfileReport& report,
     const auto& log = *report.log;
     Pages pages(write);
     *pages.page().mutable_time() = time_of(report, log);
-    for (std::size_t at = 0; at < log.names().size(); ++at) {
+    for (std::uint32_t at = 0; at < log.names().size(); ++at) {
         auto& code = *pages.page().add_code();
-        if (at < log.functions().size() && log.functions()[at]) {
-            *code.mutable_function() = record_of(*log.functions()[at]);
-        } else {
-            code.set_name(log.names()[at]);
-        }
+        code = code_of(log, at);
         RETURN_IF_ERROR(pages.added(code.name().size()));
     }
     for (const auto& process : log.processes()) {
@@ -200,6 +276,33 @@ Result<void> sample_pages(const ProfileReport& report,
         RETURN_IF_ERROR(pages.added((sample.native.size() + sample.functions.size()) * 4));
     }
     return pages.end();
+}
+
+records::Samples bounded_samples(const ProfileReport& report, std::size_t most_bytes) {
+    if (!report.log) {
+        return {};
+    }
+    const auto& log = *report.log;
+    std::vector<std::pair<std::uint64_t, const SampleLog::Sample*>> by_count;
+    for (const auto& [sample, count] : log.samples()) {
+        by_count.emplace_back(count, &sample);
+    }
+    std::ranges::stable_sort(by_count, std::ranges::greater(),
+                             &std::pair<std::uint64_t, const SampleLog::Sample*>::first);
+    BoundedMessage bounded(log, most_bytes);
+    auto left_out = log.left_out();
+    bool has_room = true;
+    for (const auto& [count, sample] : by_count) {
+        if (has_room) {
+            has_room = bounded.add(*sample, count);
+        } else {
+            left_out += count;
+        }
+    }
+    auto& time = *bounded.message().mutable_time();
+    time = time_of(report, log);
+    time.set_left_out(left_out);
+    return std::move(bounded.message());
 }
 
 SamplePages::SamplePages(SamplesBy by, AtomText atom, FunctionText function)

@@ -17,6 +17,10 @@ namespace beamdump {
 Result<void> sample_pages(const ProfileReport& report,
                           const std::function<Result<void>(const records::Samples&)>& write);
 
+/// The samples of a report's log in one message of at most about so many bytes. Of more it has the
+/// stacks with most samples, and tells how many samples others have (left_out).
+records::Samples bounded_samples(const ProfileReport& report, std::size_t most_bytes);
+
 /// Counts the samples of a dump's pages, which it gets in their order.
 class SamplePages {
   public:

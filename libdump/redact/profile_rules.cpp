@@ -45,6 +45,12 @@ constexpr ProfileFields kSamplesFields = std::to_array<FieldDecision>({
     {5, 5, kMessage, &kSample},
 });
 
+}  // namespace
+
+constexpr MessageRules kSamples{"Samples", kSamplesFields};
+
+namespace {
+
 constexpr ProfileFields kHistoryProcessFields = std::to_array<FieldDecision>({
     {1, 2, kKeep},
     {3, 3, kMessage, &kMfa},
@@ -64,11 +70,11 @@ constexpr MessageRules kHistoryReading{"HistoryReading", kHistoryReadingFields};
 constexpr ProfileFields kHistoryFields = std::to_array<FieldDecision>({
     {1, 1, kMessage, &kHistoryReading},
     {2, 4, kKeep},
+    {5, 5, kMessage, &kSamples},
 });
 
 }  // namespace
 
-constexpr MessageRules kSamples{"Samples", kSamplesFields};
 constexpr MessageRules kHistory{"History", kHistoryFields};
 
 }  // namespace beamdump::redact::rules

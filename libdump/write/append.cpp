@@ -53,8 +53,9 @@ Result<void> append_module(DumpWriter& writer, const records::Module& module,
 
 Result<void> append_history(DumpWriter& writer, records::History history,
                             records::Trailer& trailer) {
-    google::protobuf::RepeatedPtrField<records::HistoryReading> readings;
-    readings.Swap(history.mutable_reading());
+    records::History all;
+    all.mutable_reading()->Swap(history.mutable_reading());
+    all.mutable_profile()->Swap(history.mutable_profile());
     records::History page;
     std::size_t bytes = 0;
     const auto append = [&] {
@@ -64,12 +65,16 @@ Result<void> append_history(DumpWriter& writer, records::History history,
         page.Clear();
         return done;
     };
-    for (auto& reading : readings) {
-        bytes += reading.ByteSizeLong();
-        page.add_reading()->Swap(&reading);
-        if (bytes >= limits::kHistoryOfAPageBytes) {
-            RETURN_IF_ERROR(append());
-        }
+    const auto moved = [&](auto& from, auto& to) {
+        bytes += from.ByteSizeLong();
+        to.Swap(&from);
+        return bytes < limits::kHistoryOfAPageBytes ? Result<void>() : append();
+    };
+    for (auto& reading : *all.mutable_reading()) {
+        RETURN_IF_ERROR(moved(reading, *page.add_reading()));
+    }
+    for (auto& profile : *all.mutable_profile()) {
+        RETURN_IF_ERROR(moved(profile, *page.add_profile()));
     }
     page.MergeFrom(history);
     return page.ByteSizeLong() == 0 ? Result<void>() : append();

@@ -25,7 +25,7 @@ Result<void> append_atoms(DumpWriter& writer, const records::Atoms& page,
 Result<void> append_module(DumpWriter& writer, const records::Module& module,
                            records::ModuleIndexPage& index);
 
-/// Appends readings, in pages.
+/// Appends readings and profiles, in pages.
 Result<void> append_history(DumpWriter& writer, records::History history,
                             records::Trailer& trailer);
 

@@ -3,6 +3,7 @@
 #include <libsample/profile/call_windows.h>
 #include <libsample/profile/collect_profile.h>
 #include <libsample/profile/node_events.h>
+#include <libsample/profile/sample_collector.h>
 #include <libsample/profile/sample_stacks.h>
 #include <libvm/target/process/clock.h>
 
@@ -19,21 +20,6 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kLongestWait{100};
 constexpr std::chrono::milliseconds kBetweenThreadLists{100};
-constexpr std::size_t kMostDelays = std::size_t{1} << 20U;
-
-std::optional<std::string> scheduler_text(const SchedulerPlace* scheduler) {
-    if (scheduler == nullptr) {
-        return std::nullopt;
-    }
-    switch (scheduler->kind) {
-        case records::SCHEDULER_KIND_DIRTY_CPU:
-            return fmt::format("dirty CPU scheduler {}", scheduler->number);
-        case records::SCHEDULER_KIND_DIRTY_IO:
-            return fmt::format("dirty I/O scheduler {}", scheduler->number);
-        default:
-            return fmt::format("scheduler {}", scheduler->number);
-    }
-}
 
 class Collector {
   public:
@@ -41,6 +27,7 @@ class Collector {
               const std::atomic<bool>& cancelled, ProfileReport& report)
         : stacks_(stacks),
           threads_(threads),
+          collector_(stacks, threads, report),
           cancelled_(cancelled),
           report_(report),
           end_(Clock::now() + options.duration) {}
@@ -52,14 +39,14 @@ class Collector {
                 std::chrono::duration_cast<std::chrono::milliseconds>(end_ - Clock::now());
             RETURN_IF_ERROR(
                 events.wait(std::clamp(left, std::chrono::milliseconds{1}, kLongestWait)));
-            RETURN_IF_ERROR(take(events));
+            RETURN_IF_ERROR(collector_.take(events));
             if (Clock::now() - threads_listed >= kBetweenThreadLists) {
                 threads_listed = Clock::now();
                 RETURN_IF_ERROR(events.refresh());
             }
         }
-        RETURN_IF_ERROR(take(events));
-        tell_delays();
+        RETURN_IF_ERROR(collector_.take(events));
+        collector_.tell_delays();
         report_.lost = events.lost();
         report_.not_sampled = events.not_sampled();
         report_.kernel_seen = events.kernel_seen();
@@ -69,14 +56,15 @@ class Collector {
     Result<void> count(CallWindows& windows) {
         CallRate rate;
         while (going_on()) {
-            ASSIGN_OR_RETURN(
-                const auto window,
-                windows.next(end_, [this](std::size_t, const Sample& sample,
-                                          const std::string& name) { return take(sample, name); }));
+            ASSIGN_OR_RETURN(const auto window,
+                             windows.next(end_, [this](std::size_t, const Sample& sample,
+                                                       const std::string& name) {
+                                 return collector_.take(sample, name);
+                             }));
             rate.add_window(std::chrono::duration<double>(window.set).count(),
                             std::reduce(window.calls.begin(), window.calls.end()));
         }
-        tell_delays();
+        collector_.tell_delays();
         report_.calls->a_second = rate.a_second();
         report_.calls->a_second_error = rate.error();
         ASSIGN_OR_RETURN(report_.calls->counted, windows.counted());
@@ -97,7 +85,7 @@ class Collector {
                     ++report_.without_process;
                     continue;
                 }
-                add(*found, {.scheduler = scheduler_text(&scheduler)});
+                collector_.add(*found, {.scheduler = scheduler_text(&scheduler)});
             }
             // A reading that was too late is left out, not made up for.
             next = std::max(next + period, Clock::now());
@@ -111,55 +99,12 @@ class Collector {
         return Clock::now() < end_ && !cancelled_ && !report_.cut_short;
     }
 
-    Result<void> take(NodeEvents& events) {
-        Result<void> outcome;
-        auto read = events.read([&](const Sample& sample, const std::string& name) {
-            if (outcome) {
-                outcome = take(sample, name);
-            }
-        });
-        return outcome ? read : outcome;
-    }
-
-    Result<void> take(const Sample& sample, const std::string& name) {
-        if (report_.cut_short) {
-            return {};
-        }
-        ASSIGN_OR_RETURN(const auto found, stacks_.of(sample));
-        if (delays_.size() < kMostDelays) {
-            delays_.push_back(target::clock_ns(CLOCK_MONOTONIC) -
-                              static_cast<std::int64_t>(sample.time_ns));
-        }
-        add(found, {sample.thread, name, scheduler_text(threads_.scheduler(sample.thread))});
-        return {};
-    }
-
-    void tell_delays() {
-        std::ranges::sort(delays_);
-        if (!delays_.empty()) {
-            report_.delay_ns = delays_[delays_.size() / 2];
-            report_.longest_delay_ns = delays_.back();
-        }
-    }
-
-    void add(const SampleStack& sample, const SampledThread& thread) {
-        if (report_.log) {
-            report_.log->add(sample, thread);
-            return;
-        }
-        if (!report_.profile.add(sample, thread)) {
-            report_.cut_short = true;
-            report_.remarks.emplace_back(
-                "there are more different stacks than are kept: the profile ends early");
-        }
-    }
-
     SampleStacks& stacks_;
     NodeThreads& threads_;
+    SampleCollector collector_;
     const std::atomic<bool>& cancelled_;
     ProfileReport& report_;
     Clock::time_point end_;
-    std::vector<std::int64_t> delays_;
 };
 
 /// Perf events if they are allowed and wanted; nothing: readings.
@@ -297,12 +242,7 @@ Result<ProfileReport> collect_profile(ObservedNode& node, const ProfileOptions& 
     const auto outcome = collect(node, samples, collector, options, report);
     report.took_ns = target::clock_ns(CLOCK_MONOTONIC) - began;
     if (report.log) {
-        report.log->name_functions([&](const std::string& text) -> std::optional<FunctionAtoms> {
-            const auto function = node.function_named(text);
-            return function ? std::optional(FunctionAtoms{function->module_atom,
-                                                          function->function_atom, function->arity})
-                            : std::nullopt;
-        });
+        name_functions(node, *report.log);
     }
     if (!outcome) {
         // What was sampled until the node ended stands.

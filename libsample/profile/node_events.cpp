@@ -105,15 +105,20 @@ Result<void> NodeEvents::refresh() {
     return {};
 }
 
-Result<void> NodeEvents::wait(std::chrono::milliseconds longest) {
+Result<int> NodeEvents::descriptor() {
     if (!waited_.valid()) {
         waited_ = Descriptor(::epoll_create1(EPOLL_CLOEXEC));
         for (const auto& [id, thread] : threads_) {
             RETURN_IF_ERROR(wait_for(id, thread.event));
         }
     }
+    return waited_.get();
+}
+
+Result<void> NodeEvents::wait(std::chrono::milliseconds longest) {
+    ASSIGN_OR_RETURN(const int waited, descriptor());
     std::array<epoll_event, kMostAtOnce> ready{};
-    const int count = ::epoll_wait(waited_.get(), ready.data(), static_cast<int>(ready.size()),
+    const int count = ::epoll_wait(waited, ready.data(), static_cast<int>(ready.size()),
                                    static_cast<int>(longest.count()));
     if (count < 0 && errno != EINTR) {
         return fail(ErrorCode::kIo,

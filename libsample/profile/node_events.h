@@ -43,6 +43,9 @@ class NodeEvents {
     /// Opens events of threads that are new since; of those that have taken the place of others,
     /// within a second. Of those that cannot be, not_sampled() tells.
     Result<void> refresh();
+    /// A descriptor that is readable while samples wait (poll(2)), for who waits for other things
+    /// too; wait() notes threads that have ended.
+    Result<int> descriptor();
     /// Waits for the next sample, at most that long.
     Result<void> wait(std::chrono::milliseconds longest);
     /// Calls `visit` with each sample since the last call and the name of its thread.
@@ -86,7 +89,7 @@ class NodeEvents {
     pid_t pid_;
     NodeEventTerms terms_;
     std::map<pid_t, Sampled> threads_;
-    Descriptor waited_;  // an epoll of their events, from the first wait() on
+    Descriptor waited_;  // an epoll of their events, from descriptor() on
     std::uint64_t thread_count_ = 0;
     std::chrono::steady_clock::time_point threads_listed_{};
     std::set<pid_t> refused_;

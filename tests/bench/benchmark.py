@@ -208,10 +208,10 @@ def record(text, marks):
     RECORD.write_text(document[:start] + marks[0] + "\n\n" + text + "\n\n" + document[end:])
 
 
-def main(document, measure, marks, repeat):
+def main(document, measure, marks, repeat, scale=1):
     """A benchmark as a program: measure, called with scale and repeat, gives the text."""
     parser = argparse.ArgumentParser(description=document.splitlines()[0])
-    parser.add_argument("--scale", type=float, default=1)
+    parser.add_argument("--scale", type=float, default=scale)
     parser.add_argument("--repeat", type=int, default=repeat)
     parser.add_argument("--record", action="store_true")
     options = parser.parse_args()

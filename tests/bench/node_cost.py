@@ -6,13 +6,7 @@ import statistics
 import subprocess
 import time
 
-
-def on_processor(pid):
-    """Seconds of processor time of all threads that a process has now."""
-    spent = 0
-    for file in pathlib.Path(f"/proc/{pid}/task").glob("*/schedstat"):
-        spent += int(file.read_text().split()[0])
-    return spent / 1e9
+from support.tools import on_processor
 
 
 class Window:

@@ -19,9 +19,10 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "live"))
 
 from benchmark import machine, record, table  # noqa: E402
-from node_cost import Window, median_interval, on_processor  # noqa: E402
+from node_cost import Window, median_interval  # noqa: E402
 from support.node import start_workload  # noqa: E402
 from support.paths import WATCH  # noqa: E402
+from support.tools import on_processor  # noqa: E402
 
 MARKS = ("<!-- a watched node: written by the bench_watch_noticed_record target -->", "<!-- end of a watched node -->")
 SECONDS = 300

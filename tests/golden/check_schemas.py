@@ -31,6 +31,7 @@ LISTS = {
     "persistent-terms": ("activity/persistent-terms", "properties/terms/items", "persistent_term"),
     "history": ("activity/history", "properties/readings/items", None),
     "history_processes": ("activity/history", "properties/processes/items/properties/seen/items", None),
+    "history_functions": ("activity/history", "properties/profiles/items/properties/functions/items", None),
     "processes": ("common", "$defs/process", "process"),
     "binaries": ("binaries", "properties/binaries/items", "binary"),
     "atoms": ("atoms", "properties/groups/items", "atom_group"),
@@ -40,7 +41,7 @@ LISTS = {
 COMMANDS = {"carriers": "allocators --carriers", "each_atom": "atoms --list",
             "resource_holders": "resources TYPE"}
 # Those whose commands filter and sort by columns of their own.
-NO_LISTS = ("history", "history_processes", "processes")
+NO_LISTS = ("history", "history_processes", "history_functions", "processes")
 PAGE = ROOT / "docs" / "columns.md"
 PAGE_HEAD = """# Columns of lists
 

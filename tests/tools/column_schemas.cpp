@@ -120,6 +120,7 @@ int main() {
     print_list("persistent-terms", query::persistent_term_columns());
     print_list("history", query::history_columns());
     print_list("history_processes", query::history_process_columns());
+    print_list("history_functions", query::history_function_columns());
     print_list("processes", query::process_columns());
     print_list("binaries", query::node_binary_columns());
     print_list("atoms", query::atom_columns(query::AtomRows::kGroups));

@@ -5,6 +5,7 @@
 #include "render/shared/table.h"
 #include "render/shared/units.h"
 
+#include <libdump/profile/report_parts.h>
 #include <libdump/text/compact_json.h>
 
 #include <fmt/format.h>
@@ -164,6 +165,80 @@ void print_processes(Output& output, const History& history, std::string_view ti
     table.print(output);
 }
 
+/// How many profiles are the last ones; 0: there is one, or none.
+std::size_t last_profiles(const History& history) {
+    constexpr std::size_t kMostLast = 5;
+    return std::min(kMostLast, history.profiles.size() / 2);
+}
+
+std::string time_of_profiles(std::span<const query::HistoryProfile> profiles) {
+    std::uint64_t took_us = 0;
+    for (const auto& profile : profiles) {
+        took_us += profile.took_us;
+    }
+    return difference_text(0, took_us);
+}
+
+/// The plot of a function that has no sample in any profile.
+PlotValues without_samples(const History& history) {
+    constexpr std::size_t kMostPlaces = 1000;
+    PlotValues values;
+    const auto step = history.profiles.size() / kMostPlaces + 1;
+    for (std::size_t at = 0; at < history.profiles.size(); at += step) {
+        values.emplace_back(history.profiles[at].at_us, 0);
+    }
+    return values;
+}
+
+void print_functions(Output& output, const History& history, std::size_t most) {
+    if (history.profiles.empty()) {
+        return;
+    }
+    const std::span profiles(history.profiles);
+    const auto last = last_profiles(history);
+    std::uint64_t samples = 0;
+    std::uint64_t left_out = 0;
+    std::uint64_t lost = 0;
+    for (const auto& profile : profiles) {
+        samples += profile.samples + profile.left_out;
+        left_out += profile.left_out;
+        lost += profile.lost;
+    }
+    print_title(output, "Functions that took most processor time");
+    output.print(
+        "In percent of one processor: {} in {} of {} in all{}.\n", counted(samples, "sample"),
+        counted(profiles.size(), "profile"), time_of_profiles(profiles),
+        last == 0 ? std::string()
+                  : fmt::format("; LAST is of the last {}", time_of_profiles(profiles.last(last))));
+    if (left_out != 0) {
+        output.print(
+            "{} of them count for no function: the recording keeps the stacks that are "
+            "most frequent.\n",
+            count_text(left_out));
+    }
+    if (lost != 0) {
+        output.print("{}\n", lost_sentence(lost));
+    }
+    const auto functions = query::functions_of(history, last);
+    if (functions.empty()) {
+        return;
+    }
+    Table table({{"SELF", Align::kRight},
+                 {"LAST", Align::kRight},
+                 {"TOTAL", Align::kRight},
+                 {"FUNCTION", Align::kLeft, true},
+                 {"OVER TIME"}});
+    const auto none = without_samples(history);
+    for (const auto& function : std::span(functions).first(std::min(most, functions.size()))) {
+        auto values = none;
+        values.insert(values.end(), function.over_time.begin(), function.over_time.end());
+        table.add({tenths_text(function.self), last == 0 ? "" : tenths_text(function.last),
+                   tenths_text(function.total), function.function,
+                   sparkline(values, time_of(history), kSmallPlotWidth)});
+    }
+    table.print(output);
+}
+
 }  // namespace
 
 std::string sparkline(
@@ -271,6 +346,7 @@ void history_tables(Output& output, const History& history, std::size_t most) {
                     ColumnKind::kCount, most, std::move(by_messages));
     print_processes(output, history, "Largest heaps of the last reading of all processes",
                     &query::HistoryProcess::heap, ColumnKind::kBytes, most, std::move(largest));
+    print_functions(output, history, most);
     if (history.scans_us.empty()) {
         output.print("\nNo reading of all processes was complete yet.\n");
     }
@@ -307,6 +383,21 @@ void write_history(JsonWriter& json, const History& history) {
             write_fields(json, query::history_process_fields(), seen);
         });
     });
+    if (history.profiles.empty()) {
+        return;
+    }
+    write_objects(json, "profiles", history.profiles, [&](const query::HistoryProfile& profile) {
+        json.member("at_us", profile.at_us);
+        json.member("took_us", profile.took_us);
+        json.member("rate", profile.rate);
+        json.member("samples", profile.samples);
+        json.member("lost", profile.lost);
+        json.member("left_out", profile.left_out);
+        write_objects(json, "functions", profile.functions,
+                      [&](const query::HistoryFunction& function) {
+                          write_fields(json, query::history_function_fields(), function);
+                      });
+    });
 }
 
 void history_lines(Output& output, const History& history) {
@@ -338,6 +429,11 @@ void history_lines(Output& output, const History& history) {
     for (const auto& process : history.processes) {
         for (const auto& seen : process.seen) {
             line("process", [&] { cells(query::history_process_fields(), seen); });
+        }
+    }
+    for (const auto& profile : history.profiles) {
+        for (const auto& function : profile.functions) {
+            line("function", [&] { cells(query::history_function_fields(), function); });
         }
     }
     line("end", [&] {

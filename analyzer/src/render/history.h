@@ -21,16 +21,18 @@ std::string sparkline(
 /// How the history ended, in sentences.
 std::string history_end_text(const query::History& history);
 
-/// Tables of the quantities and of the processes that grew, `most` of each.
+/// Tables of the quantities, of the processes that grew and of the functions that ran, `most` of
+/// each.
 void history_tables(Output& output, const query::History& history, std::size_t most);
-/// The members "readings" and "processes" of an object.
+/// The members "readings", "processes" and, where there are any, "profiles" of an object.
 void write_history(JsonWriter& json, const query::History& history);
 
 /// `most`: processes of a table at most.
 void history_text(Output& output, const query::History& history, std::size_t most);
 /// schemas/json/activity/history.schema.json
 void history_json(Output& output, const query::History& history);
-/// A line of JSON for each reading, each process in a reading of all, and the end.
+/// A line of JSON for each reading, each process in a reading of all, each function in a profile,
+/// and the end.
 void history_lines(Output& output, const query::History& history);
 
 }  // namespace beamdump::render

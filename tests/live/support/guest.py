@@ -130,10 +130,10 @@ class Guest:
                                             for path in ERLANG.glob(f"lib/{application}-*"))):
             self.copy(ERLANG / folder)
 
-    def run(self, commands, most_seconds=MOST_SECONDS):
+    def run(self, commands, most_seconds=MOST_SECONDS, memory_mib=MEMORY_MIB):
         """Boots, runs the commands and powers off; what it printed, and what it wrote to /dev/ttyS1."""
         self.write("/commands", commands)
-        return boot(self.directory, self.root, most_seconds)
+        return boot(self.directory, self.root, most_seconds, memory_mib)
 
 
 class SystemGuest:

@@ -9,6 +9,43 @@ namespace beamdump::test {
 
 inline constexpr std::int64_t kHistoryBegin = 1'700'000'000'000'000;
 
+/// Samples of two and a half minutes, ten a second of processor time: demo:alpha/1 takes a fifth of
+/// a processor, and in the last of four profiles demo:loop/0 takes a whole one.
+inline records::Samples sample_profile_of(std::int64_t number) {
+    constexpr std::uint32_t kLoopAtom = 4;
+    constexpr std::int64_t kSeconds = 150;
+    records::Samples profile;
+    auto& time = *profile.mutable_time();
+    time.set_began_us(kHistoryBegin + number * kSeconds * 1'000'000);
+    time.set_took_ns(kSeconds * 1'000'000'000);
+    time.set_rate(10);
+    time.set_left_out(number == 0 ? 7 : 0);
+    auto& thread = *profile.add_thread();
+    thread.set_os_id(17);
+    thread.set_name("erts_sched_1");
+    thread.set_scheduler("scheduler 1");
+    auto& process = *profile.add_process();
+    process.set_owner_id(format::owner_id_of(1, 0));
+    process.set_registered_name_atom(kAlphaAtom);
+    const auto add = [&](std::uint32_t function, std::uint32_t arity, std::uint64_t count) {
+        auto& code = *profile.add_code()->mutable_function();
+        code.set_module_atom(kModuleAtom);
+        code.set_function_atom(function);
+        code.set_arity(arity);
+        auto& sample = *profile.add_sample();
+        sample.set_kind(records::SAMPLE_KIND_EXACT);
+        sample.add_function(static_cast<std::uint32_t>(profile.code_size() - 1));
+        sample.set_process(0);
+        sample.set_thread(0);
+        sample.set_count(count);
+    };
+    add(kAlphaAtom, 1, 300);
+    if (number == 3) {
+        add(kLoopAtom, 0, 1500);
+    }
+    return profile;
+}
+
 /// Readings of ten minutes, one each ten seconds: memory grows by a mebibyte each time, and so does
 /// the heap of alpha; a process without a name gets messages, and another gets many at the end.
 inline records::History sample_history() {
@@ -49,17 +86,22 @@ inline records::History sample_history() {
             }
         }
     }
+    for (std::int64_t number = 0; number < 4; ++number) {
+        *history.add_profile() = sample_profile_of(number);
+    }
     return history;
 }
 
 /// The history in a dump that a rule took, a reading a record.
 inline void add_history(DumpBuilder& builder) {
-    const auto history = sample_history();
+    auto history = sample_history();
     for (const auto& reading : history.reading()) {
         records::History page;
         *page.add_reading() = reading;
         builder.trailer().add_history_offset(builder.append(format::RecordKind::kHistory, page));
     }
+    history.clear_reading();
+    builder.trailer().add_history_offset(builder.append(format::RecordKind::kHistory, history));
 }
 
 /// A recording of beamdump-watch, a frame for each reading. `end`: what History says of it.
@@ -70,9 +112,13 @@ inline std::vector<std::byte> sample_recording(const records::History& end = {},
     capture.set_mode(records::CAPTURE_MODE_RECORDING);
     capture.set_started_us(kHistoryBegin);
     capture.set_os_pid(4711);
+    capture.set_executable("/usr/lib/erlang/erts-13.1.5/bin/beam.smp");
+    capture.set_host_name("host.example");
+    capture.set_tool_version("0.1.0");
     builder.trailer().set_capture_offset(builder.append(format::RecordKind::kCapture, capture));
     records::Node node;
     node.set_otp_release("25");
+    node.set_term_scheme(static_cast<std::uint32_t>(format::TermScheme::kOtp25));
     node.set_name_atom(2);
     builder.trailer().set_node_offset(builder.append(format::RecordKind::kNode, node));
     builder.add_atoms(0, kSampleAtoms);

@@ -44,7 +44,7 @@ TEST(SqlCompletions, AreNamesOfTheTablesThatAStatementNames) {
                 IsEmpty());
     EXPECT_THAT(cli::completions("SELECT registered", "registered"),
                 ElementsAre("registered_name"));
-    EXPECT_THAT(cli::completions("sel", "sel"), ElementsAre("SELECT"));
+    EXPECT_THAT(cli::completions("selec", "selec"), ElementsAre("SELECT"));
     EXPECT_THAT(cli::completions("SELECT term_w", "term_w"), ElementsAre("term_words"));
     EXPECT_THAT(cli::completions("SELECT map_", "map_"), ElementsAre("map_get"));
 }

@@ -138,6 +138,43 @@ TEST(SamplePages, CountAsTheSamplesThemselves) {
     }
 }
 
+TEST(BoundedSamples, HaveTheMostFrequentStacksWithNumbersOfTheirOwn) {
+    auto made = report();
+    // The rarest come first, with names that the others do not have.
+    for (std::uint64_t number = 0; number < 200; ++number) {
+        auto stack = of_process(number, {"m:f" + std::to_string(number) + "/0", "m:loop/0"});
+        stack.native = {"native" + std::to_string(number)};
+        stack.fragment = "<call" + std::to_string(number) + ">";
+        for (std::uint64_t count = 0; count <= number; ++count) {
+            made.log->add(stack, {static_cast<pid_t>(number), "thread", {}});
+        }
+    }
+    const auto all = bounded_samples(made, std::size_t{1} << 20U);
+    EXPECT_EQ(all.sample_size(), 200);
+    EXPECT_EQ(all.time().left_out(), 0U);
+    const auto whole = counted({all}, SamplesBy::kNone);
+    ASSERT_TRUE(whole) << whole.error().message;
+    EXPECT_EQ(whole->profile.samples(), made.log->kept());
+    EXPECT_EQ(stacks_of(whole->profile),
+              stacks_of(counted(written_of(made), SamplesBy::kNone)->profile));
+
+    constexpr std::size_t kBytes = 2000;
+    const auto some = bounded_samples(made, kBytes);
+    EXPECT_GT(some.ByteSizeLong(), kBytes / 2);
+    EXPECT_LT(some.ByteSizeLong(), kBytes + 300);
+    // A process, a thread and three names for each, and one for all.
+    EXPECT_EQ(some.process_size(), some.sample_size());
+    EXPECT_EQ(some.thread_size(), some.sample_size());
+    EXPECT_EQ(some.code_size(), 3 * some.sample_size() + 1);
+    const auto part = counted({some}, SamplesBy::kNone);
+    ASSERT_TRUE(part) << part.error().message;
+    EXPECT_EQ(part->profile.samples() + some.time().left_out(), made.log->kept());
+    const auto& functions = part->profile.functions();
+    EXPECT_EQ(functions.at("m:f199/0").self, 200U);
+    EXPECT_EQ(functions.at("m:loop/0").total, part->profile.samples());
+    EXPECT_FALSE(functions.contains("m:f0/0"));
+}
+
 TEST(SamplePages, ReferencesToWhatIsNotThereAreDamage) {
     auto made = report();
     auto stack = of_process(1, {"m:g/0"});

@@ -105,6 +105,19 @@ above = "30s"
     EXPECT_FALSE(RuleState(config->rules[0]).feed(seconds(1), {{Quantity::kMemory, {1e9}}}));
 }
 
+TEST(ConfigTest, AProfileIsANumberOrOff) {
+    const auto rate = [](std::string_view value) {
+        return parse_config(
+                   fmt::format("record_profile = {}\n[[rule]]\nof = \"atoms\"\nabove = 9", value),
+                   "w")
+            .value()
+            .record_profile;
+    };
+    EXPECT_EQ(rate("10"), 10U);
+    EXPECT_EQ(rate("\"100\""), 100U);
+    EXPECT_EQ(rate("\"off\""), 0U);
+}
+
 TEST(ConfigTest, ACgroupIsAPathBelowTheMount) {
     const auto config = parse_config(R"(
 cgroup = "/agents/beamdump"
@@ -147,6 +160,8 @@ TEST(ConfigTest, AnErrorNamesItsLineAndWhatIsAllowed) {
         {"interval = \"soon\"\n", "w:1: interval is \"soon\", such as \"10s\""},
         {"\n\nfolders = \"x\"\n",
          "w:3: the file has no key \"folders\"; it has all, capture, cgroup, crash_dumps, folder"},
+        {"\nrecord_profile = 101\n",
+         "w:2: record_profile is \"101\", such as 10, at most 100, or \"off\""},
         {"[limits]\nkeep = 0\n", "w:2: keep is a whole number from 1 on"},
         {"[limits]\nbytes = \"many\"\n", "w:2: bytes is \"many\", such as \"20GiB\""},
         {"limits = 3\n", "w:1: limits is a table"},

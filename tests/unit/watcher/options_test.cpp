@@ -50,6 +50,20 @@ TEST(WatchOptionsTest, RecordsAnHourUnlessToldOtherwise) {
     EXPECT_EQ(record({"rabbit@host", "--record", "off"}), std::chrono::hours(0));
     EXPECT_FALSE(parse_options({"rabbit@host", "--record", "0s"}));
     EXPECT_FALSE(parse_options({"rabbit@host", "--record", "25h"}));
+    const auto profile = [](const std::vector<std::string>& arguments) {
+        return std::get<WatchCommand>(parse_options(arguments).value()).config.record_profile;
+    };
+    EXPECT_EQ(profile({"rabbit@host"}), 0U);
+    EXPECT_EQ(profile({"rabbit@host", "--record-profile", "10"}), 10U);
+    EXPECT_EQ(profile({"rabbit@host", "--record-profile", "off", "--record", "off"}), 0U);
+    for (const auto* wrong : {"0", "101", "often", "-1"}) {
+        EXPECT_FALSE(parse_options({"rabbit@host", "--record-profile", wrong})) << wrong;
+    }
+    const auto without =
+        parse_options({"rabbit@host", "--record-profile", "10", "--record", "off"});
+    ASSERT_FALSE(without);
+    EXPECT_EQ(without.error().message,
+              "a profile is a part of the recording, which is off: give --record a time");
 }
 
 TEST(WatchOptionsTest, SeveralNodes) {

@@ -22,10 +22,12 @@ using std::chrono::seconds;
 
 constexpr std::uint32_t kNodeName = 7;
 constexpr std::uint32_t kProcessName = 9;
+constexpr std::uint32_t kFunction = 11;
 
 std::optional<std::string> text_of_atom(std::uint32_t atom) {
     return atom == kNodeName      ? std::optional("rabbit@host")
            : atom == kProcessName ? std::optional("inbox")
+           : atom >= kFunction    ? std::optional("function" + std::to_string(atom))
                                   : std::nullopt;
 }
 
@@ -46,6 +48,33 @@ class RecordingTest : public ::testing::Test {
         process.set_owner_id(5);
         process.set_registered_name_atom(kProcessName);
         return reading;
+    }
+    /// A profile whose only function has a name of its own.
+    static records::Samples profile(std::int64_t number) {
+        records::Samples profile;
+        profile.mutable_time()->set_began_us(number);
+        auto& function = *profile.add_code()->mutable_function();
+        function.set_module_atom(kNodeName);
+        function.set_function_atom(kFunction + static_cast<std::uint32_t>(number));
+        return profile;
+    }
+    /// Of each profile in the file when it began, with the text of its function.
+    [[nodiscard]] std::vector<std::pair<std::int64_t, std::string>> profiles_in_file() const {
+        auto dump = Dump::open(file_);
+        EXPECT_TRUE(dump) << dump.error().message;
+        std::vector<std::pair<std::int64_t, std::string>> profiles;
+        for (const auto offset : (*dump)->trailer().history_offset()) {
+            const auto page = (*dump)->reader().message_at<records::History>(
+                offset, format::RecordKind::kHistory);
+            for (const auto& profile : page->profile()) {
+                profiles.emplace_back(profile.time().began_us(),
+                                      (*dump)
+                                          ->atoms()
+                                          .text(profile.code(0).function().function_atom())
+                                          .value_or("?"));
+            }
+        }
+        return profiles;
     }
     /// The times of the readings in the file, and whether it is whole.
     [[nodiscard]] std::pair<std::vector<std::int64_t>, bool> in_file() const {
@@ -112,6 +141,52 @@ TEST_F(RecordingTest, AFileThatIsCutAnywhereHasTheReadingsBefore) {
     }
 }
 
+TEST_F(RecordingTest, AProfileIsInTheFileAtOnceWithItsNames) {
+    using Profiles = std::vector<std::pair<std::int64_t, std::string>>;
+    auto kept = recording();
+    std::vector<std::uintmax_t> complete;  // bytes with so many profiles and one
+    for (std::int64_t number = 1; number <= 4; ++number) {
+        ASSERT_TRUE(kept.add(seconds(number), reading(number), text_of_atom));
+        ASSERT_TRUE(kept.add(seconds(number), profile(number), text_of_atom));
+        complete.push_back(std::filesystem::file_size(file_));
+    }
+    const Profiles all{{1, "function12"}, {2, "function13"}, {3, "function14"}, {4, "function15"}};
+    EXPECT_EQ(profiles_in_file(), all);
+    EXPECT_EQ(kept.history().profile_size(), 4);
+    EXPECT_EQ(kept.history().reading_size(), 4);
+    records::History end;
+    end.set_node_ended_us(6);
+    ASSERT_TRUE(kept.finish(end));
+    EXPECT_EQ(profiles_in_file(), all);
+    EXPECT_TRUE(in_file().second);
+    std::ifstream stream(file_, std::ios::binary);
+    const std::string whole{std::istreambuf_iterator<char>(stream), {}};
+    for (auto bytes = complete.front(); bytes < whole.size(); ++bytes) {
+        std::ofstream(file_, std::ios::binary | std::ios::trunc) << whole.substr(0, bytes);
+        const auto profiles = std::ranges::count_if(
+            complete, [bytes](const std::uintmax_t of_file) { return of_file <= bytes; });
+        EXPECT_EQ(profiles_in_file(), Profiles(all.begin(), all.begin() + profiles)) << bytes;
+    }
+}
+
+TEST_F(RecordingTest, OldProfilesLeaveMemoryAndFileWithTheirNames) {
+    auto kept = recording(seconds(100));
+    std::uintmax_t most_bytes = 0;
+    for (std::int64_t number = 1; number <= 1000; ++number) {
+        const auto at = seconds(number);
+        ASSERT_TRUE(kept.add(at, reading(number), text_of_atom));
+        ASSERT_TRUE(kept.add(at, profile(number), text_of_atom));
+        most_bytes = std::max(most_bytes, std::filesystem::file_size(file_));
+    }
+    EXPECT_EQ(kept.history().profile_size(), 101);
+    EXPECT_EQ(kept.history().profile(0).time().began_us(), 900);
+    const auto profiles = profiles_in_file();
+    EXPECT_LE(profiles.size(), 152U);
+    EXPECT_GE(profiles.size(), 101U);
+    EXPECT_EQ(profiles.back(), (std::pair<std::int64_t, std::string>(1000, "function1011")));
+    EXPECT_LT(most_bytes, 152U * 800U);
+}
+
 TEST_F(RecordingTest, OldReadingsLeaveMemoryAndFile) {
     auto kept = recording(seconds(100));
     std::uintmax_t most_bytes = 0;
@@ -168,6 +243,9 @@ TEST(RecordingLimitsTest, BoundReadingsAndReadingsOfAllProcesses) {
     EXPECT_EQ(RecordingLimits{}.scan_time(10'000), seconds(10));
     EXPECT_EQ(RecordingLimits{}.scan_time(1'000'000), seconds(1000));
     EXPECT_EQ(RecordingLimits{.span = std::chrono::hours(24)}.scan_time(0), seconds(240));
+    EXPECT_EQ(RecordingLimits{}.profile_time(), seconds(60));
+    EXPECT_EQ(RecordingLimits{.span = std::chrono::hours(24)}.profile_time(), seconds(1440));
+    EXPECT_EQ(RecordingLimits{.span = seconds(10)}.profile_time(), seconds(1));
 }
 
 TEST_F(RecordingTest, AFileThatCannotBeWrittenIsTriedAgainAndLosesNothing) {

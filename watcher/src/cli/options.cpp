@@ -20,7 +20,7 @@ constexpr std::uint64_t kMostDumps = 1'000'000;
 /// The command line before validation.
 struct RawOptions {
     std::string config, memory, output, interval, window, distance, bytes, free, command, capture,
-        crash_dumps, record, cgroup, layout;
+        crash_dumps, record, record_profile, cgroup, layout;
     std::vector<std::string> nodes, rules;
     std::optional<std::uint64_t> most, keep;
     bool all = false;
@@ -118,6 +118,18 @@ void declare(CLI::App& app, RawOptions& raw) {
                                          text);
             },
             "");
+    app.add_option("--record-profile", raw.record_profile,
+                   "Sample the node's threads as well, so often a second of processor\ntime (up to "
+                   "100; 10 costs little), and keep a profile of each\nminute of an hour; off by "
+                   "default")
+        ->type_name("RATE")
+        ->check(
+            [](const std::string& text) {
+                return profile_rate_named(text)
+                           ? std::string()
+                           : fmt::format("\"{}\" is not a number from 1 to 100, or off", text);
+            },
+            "");
     app.add_option(
            "--cgroup", raw.cgroup,
            "Move to this cgroup of the memory controller first, which is made\nif it is not "
@@ -184,6 +196,11 @@ Result<void> apply(const RawOptions& raw, Config& config) {
     }
     config.crash_dumps.take = crash_dumps_named(raw.crash_dumps).value_or(config.crash_dumps.take);
     config.record = record_span_named(raw.record).value_or(config.record);
+    config.record_profile = profile_rate_named(raw.record_profile).value_or(config.record_profile);
+    if (config.record_profile != 0 && config.record.count() == 0) {
+        return fail(ErrorCode::kUsage,
+                    "a profile is a part of the recording, which is off: give --record a time");
+    }
     if (!raw.cgroup.empty()) {
         config.cgroup = raw.cgroup;
     }

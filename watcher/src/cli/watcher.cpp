@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <ctime>
+#include <poll.h>
 #include <span>
 #include <sys/mman.h>
 #include <thread>
@@ -134,11 +135,33 @@ void Watcher::say_of(const NodeId& node, std::size_t rule, std::string_view kind
         std::move(facts), about.empty() ? name : about);
 }
 
-void Watcher::sleep_until(milliseconds time) const {
+void Watcher::sleep_until(milliseconds time) {
     const auto look = capture_ || !commands_.empty() ? kChildLook : kLook;
     const auto end = std::min(time, now() + look);
-    for (auto left = end - now(); !cancelled_ && !asked_ && left.count() > 0; left = end - now()) {
-        std::this_thread::sleep_for(left);
+    do {
+        wait(std::max(end - now(), milliseconds(0)));
+    } while (!cancelled_ && !asked_ && now() < end);
+}
+
+void Watcher::wait(milliseconds longest) {
+    std::vector<pollfd> samples;
+    for (const auto& [pid, node] : nodes_) {
+        if (node.profile) {
+            samples.push_back({.fd = node.profile->descriptor(), .events = POLLIN, .revents = 0});
+        }
+    }
+    if (samples.empty()) {
+        std::this_thread::sleep_for(longest);
+        return;
+    }
+    if (::poll(samples.data(), samples.size(), static_cast<int>(longest.count())) <= 0) {
+        return;
+    }
+    auto ready = samples.begin();
+    for (auto& [pid, node] : nodes_) {
+        if (node.profile && (ready++)->revents != 0) {
+            take_samples(node);
+        }
     }
 }
 
@@ -321,6 +344,7 @@ void Watcher::begin(NodeReader reader) {
             node.asked.emplace(at, "the node started");
         }
     }
+    begin_profile(node);
 }
 
 std::vector<std::size_t> Watcher::rules_on(Rule::On event) const {
@@ -412,6 +436,53 @@ void Watcher::begin_recording(Watched& node) {
     node.next_record = node.scanned_at = now();
 }
 
+void Watcher::begin_profile(Watched& node) {
+    if (config_.record_profile == 0 || !node.recording) {
+        return;
+    }
+    auto opened = sampler::RollingProfile::open(node.reader.id().pid, how_, config_.record_profile,
+                                                cancelled_);
+    if (opened) {
+        node.profile.emplace(std::move(*opened));
+        node.next_profile = now() + recording_limits().profile_time();
+    } else if (!cancelled_) {
+        tell_unprofiled(node, opened.error());
+    }
+}
+
+void Watcher::tell_unprofiled(Watched& node, const Error& why) {
+    const auto& id = node.reader.id();
+    const bool stays = why.code == ErrorCode::kPermission || why.code == ErrorCode::kUnsupported ||
+                       why.code == ErrorCode::kTargetDied;
+    node.next_profile = stays ? milliseconds::max() : now() + kFailedAgain;
+    if (why.code != ErrorCode::kTargetDied) {
+        say(&id, "unprofiled",
+            fmt::format("the recording of {} goes on without a profile: {}", id.text(),
+                        why.message),
+            {{"why", why.message}});
+    }
+}
+
+void Watcher::take_samples(Watched& node) {
+    if (const auto taken = node.profile->take(); !taken) {
+        record_profile(node);
+        node.profile.reset();
+        tell_unprofiled(node, taken.error());
+    }
+}
+
+void Watcher::record_profile(Watched& node) {
+    const auto samples = node.profile->next(RecordingLimits::kMostProfileBytes);
+    tell_unrecorded(node.reader.id(), node.recording->add(now(), samples, atoms_of(node)));
+    node.next_profile = now() + recording_limits().profile_time();
+}
+
+Recording::AtomText Watcher::atoms_of(Watched& node) {
+    return [&node](std::uint32_t atom) {
+        return node.profile ? node.profile->atom_name(atom) : node.reader.atom(atom);
+    };
+}
+
 void Watcher::tell_unrecorded(const NodeId& node, const Result<void>& outcome) {
     if (!outcome) {
         say(&node, "unrecorded",
@@ -442,16 +513,24 @@ Result<void> Watcher::record(Watched& node, const Measurements& measured) {
     if (scan) {
         *reading.mutable_scan() = std::move(*scan);
     }
-    tell_unrecorded(node.reader.id(), node.recording->add(now(), reading, [&](std::uint32_t atom) {
-        return node.reader.atom(atom);
-    }));
+    tell_unrecorded(node.reader.id(), node.recording->add(now(), reading, atoms_of(node)));
     node.next_record = std::max(node.next_record + limits.between_readings(), now());
+    if (node.profile) {
+        // New threads are looked for too.
+        take_samples(node);
+    }
+    if (now() >= node.next_profile) {
+        node.profile ? record_profile(node) : begin_profile(node);
+    }
     return {};
 }
 
 void Watcher::end_recording(Watched& node, bool node_ended) {
     if (!node.recording) {
         return;
+    }
+    if (node.profile) {
+        record_profile(node);
     }
     records::History last;
     const auto time = target::clock_ns(CLOCK_REALTIME) / 1000;
@@ -550,6 +629,9 @@ void Watcher::start_capture(Watched& node, std::size_t rule, const std::string& 
                                      fmt::format("{}: {}", what.name, reason)};
     command.insert(command.end(), config_.capture.begin(), config_.capture.end());
     command.insert(command.end(), what.capture.begin(), what.capture.end());
+    if (node.profile) {
+        record_profile(node);
+    }
     const auto history = node.recording ? history_file(*node.recording) : Descriptor();
     if (history.valid()) {
         command.insert(command.end(), {"--history", "/dev/stdin"});

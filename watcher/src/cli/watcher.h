@@ -8,6 +8,8 @@
 #include "record/recording.h"
 #include "rules/config.h"
 
+#include <libsample/profile/rolling_profile.h>
+
 #include <atomic>
 #include <chrono>
 #include <map>
@@ -42,6 +44,9 @@ class Watcher {
         std::map<std::size_t, std::string> asked{};  // rules that act once, with their reasons
         std::optional<Recording> recording{};
         std::chrono::milliseconds next_record{}, scanned_at{};
+        std::optional<sampler::RollingProfile> profile{};
+        /// When that is added to the recording, or opened again.
+        std::chrono::milliseconds next_profile{std::chrono::milliseconds::max()};
     };
     /// A process that runs a VM and is not watched, or not yet.
     struct Candidate {
@@ -93,6 +98,14 @@ class Watcher {
     /// Completes it: the node has ended, or this program ends.
     void end_recording(Watched& node, bool node_ended);
     void tell_unrecorded(const NodeId& node, const Result<void>& outcome);
+    /// Begins the profile of a node, if it is to have one.
+    void begin_profile(Watched& node);
+    /// Takes the samples that wait. When there are no more, what came is added to the recording.
+    void take_samples(Watched& node);
+    /// Adds the profile so far to the recording, and begins the next one.
+    void record_profile(Watched& node);
+    void tell_unprofiled(Watched& node, const Error& why);
+    [[nodiscard]] static Recording::AtomText atoms_of(Watched& node);
     void act(Watched& node, std::size_t rule, const std::string& reason);
     /// The rules about that.
     [[nodiscard]] std::vector<std::size_t> rules_on(Rule::On event) const;
@@ -119,8 +132,11 @@ class Watcher {
     /// Says a sentence about a rule, after its name. `about`: the rule's name where it is empty.
     void say_of(const NodeId& node, std::size_t rule, std::string_view kind,
                 const std::string& sentence, Facts facts, const std::string& about = "");
-    /// Until the next reading or look, or a little: signals and children are looked after.
-    void sleep_until(std::chrono::milliseconds time) const;
+    /// Until the next reading or look, or a little: signals and children are looked after. Takes
+    /// samples meanwhile.
+    void sleep_until(std::chrono::milliseconds time);
+    /// Waits for samples of any node, or for a signal, and takes the samples.
+    void wait(std::chrono::milliseconds longest);
     [[nodiscard]] std::chrono::milliseconds next_reading() const;
 
     Config config_;

@@ -6,6 +6,7 @@
 #include <libsample/counts/node_load.h>
 #include <libvm/beam/checks/vm_check.h>
 #include <libvm/beam/ets/ets_reader.h>
+#include <libvm/beam/layout/runtime_names.h>
 #include <libvm/beam/tables/atoms.h>
 #include <libvm/beam/tables/node_tables.h>
 #include <libvm/fit/layout_check.h>
@@ -21,6 +22,7 @@
 #include <array>
 #include <optional>
 #include <string_view>
+#include <sys/utsname.h>
 #include <unistd.h>
 #include <utility>
 
@@ -235,6 +237,11 @@ Result<void> NodeReader::describe(records::Capture& capture, records::Node& node
     capture.set_mode(records::CAPTURE_MODE_RECORDING);
     capture.set_started_us(target::clock_ns(CLOCK_REALTIME) / 1000);
     capture.set_os_pid(id_.pid);
+    // Redaction hides them, and puts in their place what it says of itself.
+    capture.set_executable(vm_->target().executable());
+    if (utsname system{}; ::uname(&system) == 0) {
+        capture.set_host_name(system.nodename);
+    }
     capture.set_layout_name(vm_->layout().name());
     capture.set_layout_release(vm_->layout().release());
     node.set_otp_release(facts.otp_release);
@@ -245,6 +252,9 @@ Result<void> NodeReader::describe(records::Capture& capture, records::Node& node
     node.set_dirty_io_schedulers(facts.dirty_io_schedulers);
     ASSIGN_OR_RETURN(const auto name, beam::read_node_name(*vm_));
     node.set_name_atom(name.atom);
+    ASSIGN_OR_RETURN(const auto scheme,
+                     vm_->layout().constant(beam::runtime::constant::term_scheme));
+    node.set_term_scheme(static_cast<std::uint32_t>(scheme));
     if (const auto boot = vm_->target().boot_us()) {
         node.set_boot_us(*boot);
     }

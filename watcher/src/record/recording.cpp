@@ -146,32 +146,60 @@ Recording::Recording(std::filesystem::path file, const RecordingLimits& limits,
       capture_(std::move(capture)),
       node_(std::move(node)) {}
 
-std::vector<std::uint32_t> Recording::atoms_of(const records::HistoryReading& reading) const {
-    std::vector<std::uint32_t> atoms{node_.name_atom()};
-    for (const auto& process : reading.scan().process()) {
+std::set<std::uint32_t> Recording::atoms_of(const records::History& history) const {
+    std::set<std::uint32_t> atoms{node_.name_atom()};
+    const auto add_function = [&](const records::Mfa& function) {
+        atoms.insert({function.module_atom(), function.function_atom()});
+    };
+    const auto add_process = [&](const auto& process) {
         if (process.has_registered_name_atom()) {
-            atoms.push_back(process.registered_name_atom());
+            atoms.insert(process.registered_name_atom());
         }
         if (process.has_initial_call()) {
-            atoms.push_back(process.initial_call().module_atom());
-            atoms.push_back(process.initial_call().function_atom());
+            add_function(process.initial_call());
+        }
+    };
+    for (const auto& reading : history.reading()) {
+        std::ranges::for_each(reading.scan().process(), add_process);
+    }
+    for (const auto& profile : history.profile()) {
+        std::ranges::for_each(profile.process(), add_process);
+        for (const auto& code : profile.code()) {
+            if (code.has_function()) {
+                add_function(code.function());
+            }
         }
     }
     return atoms;
 }
 
 void Recording::forget_old(milliseconds now) {
-    while (!kept_.empty() && (now - kept_.front().at > limits_.span ||
-                              std::cmp_greater(kept_.size(), RecordingLimits::kMostReadings))) {
+    constexpr auto kMost = RecordingLimits::kMostReadings + RecordingLimits::kMostProfiles;
+    while (!kept_.empty() &&
+           (now - kept_.front().at > limits_.span || std::cmp_greater(kept_.size(), kMost))) {
         kept_.pop_front();
     }
 }
 
 Result<void> Recording::add(milliseconds now, const records::HistoryReading& reading,
                             const AtomText& atom_text) {
-    kept_.push_back({now, reading.SerializeAsString()});
+    records::History page;
+    *page.add_reading() = reading;
+    return keep(now, page, atom_text);
+}
+
+Result<void> Recording::add(milliseconds now, const records::Samples& profile,
+                            const AtomText& atom_text) {
+    records::History page;
+    *page.add_profile() = profile;
+    return keep(now, page, atom_text);
+}
+
+Result<void> Recording::keep(milliseconds now, const records::History& page,
+                             const AtomText& atom_text) {
+    kept_.push_back({now, page.SerializeAsString()});
     forget_old(now);
-    for (const auto atom : atoms_of(reading)) {
+    for (const auto atom : atoms_of(page)) {
         if (!atoms_.contains(atom)) {
             if (auto text = atom_text(atom)) {
                 atoms_.emplace(atom, std::move(*text));
@@ -181,7 +209,7 @@ Result<void> Recording::add(milliseconds now, const records::HistoryReading& rea
     if (failed_ && now - *failed_ < kTryAgain) {
         return {};
     }
-    const auto written = write(now, reading);
+    const auto written = write(now, page);
     failed_.reset();
     if (!written) {
         writer_.reset();
@@ -190,20 +218,17 @@ Result<void> Recording::add(milliseconds now, const records::HistoryReading& rea
     return written;
 }
 
-Result<void> Recording::write(milliseconds now, const records::HistoryReading& reading) {
-    return !writer_ || now - begun_ > limits_.span + limits_.span / 2 ? rewrite(now)
-                                                                      : append(reading);
+Result<void> Recording::write(milliseconds now, const records::History& page) {
+    return !writer_ || now - begun_ > limits_.span + limits_.span / 2 ? rewrite(now) : append(page);
 }
 
-Result<void> Recording::append(const records::HistoryReading& reading) {
-    RETURN_IF_ERROR(append_atoms_of(atoms_of(reading)));
-    records::History page;
-    *page.add_reading() = reading;
+Result<void> Recording::append(records::History page) {
+    RETURN_IF_ERROR(append_atoms_of(atoms_of(page)));
     RETURN_IF_ERROR(append_history(*writer_, std::move(page), trailer_));
     return writer_->flush();
 }
 
-Result<void> Recording::append_atoms_of(const std::vector<std::uint32_t>& atoms) {
+Result<void> Recording::append_atoms_of(const std::set<std::uint32_t>& atoms) {
     for (const auto atom : atoms) {
         const auto text = atoms_.find(atom);
         if (text == atoms_.end() || !in_file_.insert(atom).second) {
@@ -239,14 +264,10 @@ Result<void> Recording::begin_file() {
 
 Result<void> Recording::rewrite(milliseconds now) {
     RETURN_IF_ERROR(begin_file());
-    std::set<std::uint32_t> named;
     auto all = history();
-    for (const auto& reading : all.reading()) {
-        const auto atoms = atoms_of(reading);
-        named.insert(atoms.begin(), atoms.end());
-    }
+    const auto named = atoms_of(all);
     std::erase_if(atoms_, [&](const auto& atom) { return !named.contains(atom.first); });
-    RETURN_IF_ERROR(append_atoms_of({named.begin(), named.end()}));
+    RETURN_IF_ERROR(append_atoms_of(named));
     RETURN_IF_ERROR(append_history(*writer_, std::move(all), trailer_));
     RETURN_IF_ERROR(writer_->flush());
     const auto unnamed = file_.string() + std::string(kUnnamed);
@@ -275,7 +296,7 @@ Result<void> Recording::finish(const records::History& last) {
 records::History Recording::history() const {
     records::History all;
     for (const auto& kept : kept_) {
-        all.add_reading()->ParseFromString(kept.message);
+        all.MergeFromString(kept.page);
     }
     return all;
 }

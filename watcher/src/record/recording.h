@@ -7,6 +7,7 @@
 
 #include <records.pb.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <deque>
@@ -30,6 +31,9 @@ const std::set<Quantity>& recorded_quantities();
 struct RecordingLimits {
     static constexpr std::int64_t kMostReadings = 1800;
     static constexpr std::int64_t kMostScans = 360;
+    static constexpr std::int64_t kMostProfiles = 60;
+    /// Of one profile, about.
+    static constexpr std::size_t kMostProfileBytes = std::size_t{32} << 10U;
 
     std::chrono::milliseconds span{3'600'000};
     std::chrono::milliseconds least_scan_time{10'000};
@@ -41,12 +45,16 @@ struct RecordingLimits {
     /// How long it takes to read so many processes: 1,000 a second, least_scan_time at least, and
     /// so that no more than kMostScans are kept.
     [[nodiscard]] std::chrono::milliseconds scan_time(std::uint64_t processes) const;
+    /// How long a profile takes, so that no more than kMostProfiles are kept.
+    [[nodiscard]] std::chrono::milliseconds profile_time() const {
+        return std::max(span / kMostProfiles, std::chrono::milliseconds(1000));
+    }
 };
 
-/// The readings of the last while of one run of a node, in memory and in a file that stays: a dump
-/// that has nothing else. Each reading is in the file when add() returns, in a frame of its own, so
-/// that the end of the watcher loses none. Once the file has half as much again as is kept, it is
-/// written anew beside it, and replaced.
+/// The readings and profiles of the last while of one run of a node, in memory and in a file that
+/// stays: a dump that has nothing else. Each is in the file when add() returns, in a frame of its
+/// own, so that the end of the watcher loses none. Once the file has half as much again as is kept,
+/// it is written anew beside it, and replaced.
 class Recording {
   public:
     static constexpr std::chrono::milliseconds kTryAgain{60'000};
@@ -61,33 +69,38 @@ class Recording {
     /// which is made anew after kTryAgain; the reading is kept.
     Result<void> add(std::chrono::milliseconds now, const records::HistoryReading& reading,
                      const AtomText& atom_text);
+    /// Takes a profile in the same way.
+    Result<void> add(std::chrono::milliseconds now, const records::Samples& profile,
+                     const AtomText& atom_text);
     /// Completes the file. `last`: what History says of the end.
     Result<void> finish(const records::History& last);
 
-    /// All readings that are kept.
+    /// All that is kept.
     [[nodiscard]] records::History history() const;
     [[nodiscard]] const std::filesystem::path& file() const { return file_; }
 
   private:
     struct Kept {
         std::chrono::milliseconds at{};
-        std::string message;  // serialised: takes a quarter of the memory
+        std::string page;  // with one thing; serialised: takes a quarter of the memory
     };
     void forget_old(std::chrono::milliseconds now);
-    Result<void> write(std::chrono::milliseconds now, const records::HistoryReading& reading);
-    Result<void> append(const records::HistoryReading& reading);
+    Result<void> keep(std::chrono::milliseconds now, const records::History& page,
+                      const AtomText& atom_text);
+    Result<void> write(std::chrono::milliseconds now, const records::History& page);
+    Result<void> append(records::History page);
     /// A new file with all that is kept.
     Result<void> rewrite(std::chrono::milliseconds now);
     Result<void> begin_file();
-    Result<void> append_atoms_of(const std::vector<std::uint32_t>& atoms);
-    [[nodiscard]] std::vector<std::uint32_t> atoms_of(const records::HistoryReading& reading) const;
+    Result<void> append_atoms_of(const std::set<std::uint32_t>& atoms);
+    [[nodiscard]] std::set<std::uint32_t> atoms_of(const records::History& history) const;
 
     std::filesystem::path file_;
     RecordingLimits limits_;
     records::Capture capture_;
     records::Node node_;
     std::deque<Kept> kept_;
-    std::map<std::uint32_t, std::string> atoms_;  // texts of those that readings name
+    std::map<std::uint32_t, std::string> atoms_;  // texts of those that are named
     std::optional<DumpWriter> writer_;            // of the file; nothing: there is none
     records::Trailer trailer_;
     std::set<std::uint32_t> in_file_;    // atoms

@@ -1,6 +1,7 @@
 #include "rules/config.h"
 
 #include <libdump/base/byte_amount.h>
+#include <libdump/base/decimal.h>
 #include <libdump/base/return_if_error.h>
 #include <libdump/base/system_error.h>
 #include <libvm/nodes/node_choice.h>
@@ -285,6 +286,12 @@ Result<Config> read_tables(const toml::value& root, const std::string& name) {
                                    config.record = span.value_or(config.record);
                                    return span.has_value();
                                }));
+    RETURN_IF_ERROR(table.text("record_profile", "10, at most 100, or \"off\"",
+                               [&config](const std::string& text) {
+                                   const auto rate = profile_rate_named(text);
+                                   config.record_profile = rate.value_or(config.record_profile);
+                                   return rate.has_value();
+                               }));
     RETURN_IF_ERROR(table.text("cgroup", kCgroupNames, [&config](const std::string& text) {
         config.cgroup = text;
         return is_cgroup_name(text);
@@ -365,6 +372,16 @@ bool is_cgroup_name(std::string_view text) {
 
 std::optional<std::chrono::milliseconds> record_span_named(std::string_view text) {
     return text == "off" ? std::optional(std::chrono::milliseconds(0)) : program::duration_of(text);
+}
+
+std::optional<std::uint32_t> profile_rate_named(std::string_view text) {
+    constexpr std::uint32_t kMost = 100;
+    if (text == "off") {
+        return 0;
+    }
+    const auto rate = decimal_number(text);
+    return rate && *rate >= 1 && *rate <= kMost ? std::optional(static_cast<std::uint32_t>(*rate))
+                                                : std::nullopt;
 }
 
 bool Config::several() const {

@@ -40,6 +40,8 @@ struct Config {
     CrashDumps crash_dumps{};
     /// How long readings are kept in a recording; 0: there is none.
     std::chrono::milliseconds record{3'600'000};
+    /// Samples a second of the profile in a recording; 0: there is none.
+    std::uint32_t record_profile = 0;
     /// The cgroup that the watcher moves to, by its name below what is mounted; empty: none.
     std::string cgroup{};
     std::vector<Rule> rules{};
@@ -52,6 +54,9 @@ struct Config {
 
 /// Config::record of a time, or of "off".
 std::optional<std::chrono::milliseconds> record_span_named(std::string_view text);
+
+/// Config::record_profile of a number, or of "off".
+std::optional<std::uint32_t> profile_rate_named(std::string_view text);
 
 /// Whether this can be Config::cgroup: a path without "..", below what is mounted.
 bool is_cgroup_name(std::string_view text);

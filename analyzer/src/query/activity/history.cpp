@@ -1,10 +1,13 @@
 #include "query/activity/history.h"
 
+#include "query/activity/profile.h"
 #include "query/process/process_line.h"
 
 #include <libdump/base/return_if_error.h>
 #include <libdump/model/owner_id.h>
+#include <libdump/profile/profile_text.h>
 
+#include <algorithm>
 #include <array>
 #include <functional>
 #include <unordered_map>
@@ -81,6 +84,29 @@ constexpr std::array kSeenFields = {
                                       .sentence = "Messages in its queues"})};
 constexpr auto kSeenColumns = columns_of(kSeenFields);
 
+constexpr std::array kFunctionFields = {
+    field<&HistoryFunction::at_us>(
+        {.name = "at_us",
+         .kind = ColumnKind::kId,
+         .sentence = "When the profile began: microseconds since the Unix epoch"}),
+    field<&HistoryFunction::took_us>({.name = "took_us",
+                                      .kind = ColumnKind::kSpan,
+                                      .sentence = "How long the profile took, in microseconds"}),
+    field<&HistoryFunction::rate>({.name = "rate",
+                                   .kind = ColumnKind::kSpan,
+                                   .sentence = "Samples a second of each thread's processor time"}),
+    field<&HistoryFunction::function>({.name = "function", .title = "FUNCTION", .shrinks = true}),
+    field<&HistoryFunction::self>(
+        {.name = "self",
+         .title = "SELF",
+         .kind = ColumnKind::kCount,
+         .sentence = "Samples in the function or in native code that it called"}),
+    field<&HistoryFunction::total>({.name = "total",
+                                    .title = "TOTAL",
+                                    .kind = ColumnKind::kCount,
+                                    .sentence = "Samples in it or in what it called"})};
+constexpr auto kFunctionColumns = columns_of(kFunctionFields);
+
 template <typename Value>
 std::optional<std::uint64_t> number_if(bool has, Value value) {
     return has ? std::optional(static_cast<std::uint64_t>(value)) : std::nullopt;
@@ -144,7 +170,10 @@ class HistoryCollector {
   public:
     HistoryCollector(Dump& dump, History& history) : dump_(dump), history_(history) {}
 
-    void add(const records::History& page) {
+    Result<void> add(const records::History& page) {
+        for (const auto& profile : page.profile()) {
+            RETURN_IF_ERROR(add(profile));
+        }
         for (const auto& record : page.reading()) {
             auto reading = reading_of(record);
             if (last_) {
@@ -166,9 +195,30 @@ class HistoryCollector {
             last_->has_oom_kills() && page.oom_kills_at_end() >= last_->oom_kills()) {
             history_.oom_kills_at_end = page.oom_kills_at_end() - last_->oom_kills();
         }
+        return {};
     }
 
   private:
+    Result<void> add(const records::Samples& samples) {
+        ASSIGN_OR_RETURN(const auto report, profile_of(dump_, samples));
+        auto& profile = history_.profiles.emplace_back(HistoryProfile{
+            .at_us = static_cast<std::uint64_t>(report.began_us),
+            .took_us = static_cast<std::uint64_t>(std::max<std::int64_t>(report.took_ns, 0)) / 1000,
+            .rate = report.rate,
+            .samples = report.profile.samples(),
+            .lost = report.lost,
+            .left_out = samples.time().left_out()});
+        for (const auto& [function, count] : sorted_functions(report.profile.functions())) {
+            profile.functions.push_back({.at_us = profile.at_us,
+                                         .took_us = profile.took_us,
+                                         .rate = profile.rate,
+                                         .function = function,
+                                         .self = count.self,
+                                         .total = count.total});
+        }
+        return {};
+    }
+
     void add(const records::HistoryScan& scan) {
         const auto at = static_cast<std::uint64_t>(scan.began_us());
         history_.scans_us.push_back(at);
@@ -241,12 +291,20 @@ std::span<const Field<HistoryProcess>> history_process_fields() {
     return kSeenFields;
 }
 
+std::span<const Field<HistoryFunction>> history_function_fields() {
+    return kFunctionFields;
+}
+
 std::span<const Column> history_columns() {
     return kReadingColumns;
 }
 
 std::span<const Column> history_process_columns() {
     return kSeenColumns;
+}
+
+std::span<const Column> history_function_columns() {
+    return kFunctionColumns;
 }
 
 Result<History> read_history(Dump& dump, const std::string& file) {
@@ -258,7 +316,7 @@ Result<History> read_history(Dump& dump, const std::string& file) {
     for (const auto offset : dump.trailer().history_offset()) {
         ASSIGN_OR_RETURN(const auto page, dump.reader().message_at<records::History>(
                                               offset, format::RecordKind::kHistory));
-        collector.add(page);
+        RETURN_IF_ERROR(collector.add(page));
     }
     if (history.readings.empty()) {
         return fail(ErrorCode::kNotFound,
@@ -296,9 +354,59 @@ std::vector<HistoryBreak> breaks_of(const History& history) {
     return steps;
 }
 
+std::vector<HistoryOfFunction> functions_of(const History& history, std::size_t last) {
+    constexpr double kTenthsOfAWhole = 1000;
+    constexpr double kMicroseconds = 1e6;
+    struct Taken {
+        double self = 0, last = 0, total = 0;  // microseconds of processor time
+    };
+    const auto tenths = [](double taken, double time) {
+        constexpr double kMost = 1e15;
+        return time > 0
+                   ? static_cast<std::uint64_t>(std::min(kTenthsOfAWhole * taken / time, kMost))
+                   : 0;
+    };
+    std::vector<HistoryOfFunction> functions;
+    std::vector<Taken> taken;
+    std::unordered_map<std::string, std::size_t> places;
+    double time = 0;
+    double last_time = 0;
+    for (std::size_t at = 0; at < history.profiles.size(); ++at) {
+        const auto& profile = history.profiles[at];
+        const bool is_last = at + last >= history.profiles.size();
+        time += static_cast<double>(profile.took_us);
+        last_time += is_last ? static_cast<double>(profile.took_us) : 0;
+        for (const auto& function : profile.functions) {
+            const auto [place, is_new] = places.try_emplace(function.function, functions.size());
+            if (is_new) {
+                functions.push_back({.function = function.function});
+                taken.emplace_back();
+            }
+            const auto of_a_sample = kMicroseconds / static_cast<double>(profile.rate);
+            const auto self = static_cast<double>(function.self) * of_a_sample;
+            auto& sum = taken[place->second];
+            sum.self += self;
+            sum.last += is_last ? self : 0;
+            sum.total += static_cast<double>(function.total) * of_a_sample;
+            functions[place->second].over_time.emplace_back(
+                profile.at_us, tenths(self, static_cast<double>(profile.took_us)));
+        }
+    }
+    for (std::size_t at = 0; at < functions.size(); ++at) {
+        functions[at].self = tenths(taken[at].self, time);
+        functions[at].last = tenths(taken[at].last, last_time);
+        functions[at].total = tenths(taken[at].total, time);
+    }
+    std::ranges::stable_sort(functions, std::ranges::greater(), [](const auto& function) {
+        return std::pair(std::max(function.self, function.last), function.total);
+    });
+    return functions;
+}
+
 std::optional<History> history_from(History history, std::uint64_t at_us) {
     const auto is_before = [at_us](const auto& one) { return one.at_us < at_us; };
     std::erase_if(history.readings, is_before);
+    std::erase_if(history.profiles, is_before);
     std::erase_if(history.scans_us, [at_us](std::uint64_t scan) { return scan < at_us; });
     for (auto& process : history.processes) {
         std::erase_if(process.seen, is_before);
@@ -322,6 +430,17 @@ Result<RowList> list_history_processes(Dump& dump, const RowQuery& query) {
     for (const auto& process : history.processes) {
         for (const auto& seen : process.seen) {
             list.add(row_of(kSeenFields, seen));
+        }
+    }
+    return list;
+}
+
+Result<RowList> list_history_functions(Dump& dump, const RowQuery& query) {
+    ASSIGN_OR_RETURN(auto list, RowList::make(kFunctionColumns, query));
+    ASSIGN_OR_RETURN(const auto history, read_history(dump, {}));
+    for (const auto& profile : history.profiles) {
+        for (const auto& function : profile.functions) {
+            list.add(row_of(kFunctionFields, function));
         }
     }
     return list;

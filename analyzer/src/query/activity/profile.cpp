@@ -8,6 +8,14 @@
 #include <utility>
 
 namespace beamdump::query {
+namespace {
+
+SamplePages pages_of(Dump& dump, SamplesBy by) {
+    return {by, [&dump](std::uint32_t atom) { return std::optional(atom_text(dump, atom)); },
+            [&dump](const records::Mfa& call) { return mfa_text(dump, call); }};
+}
+
+}  // namespace
 
 Result<ProfileReport> read_profile(Dump& dump, const std::string& file, SamplesBy by,
                                    SamplePages::Visit visit) {
@@ -15,9 +23,7 @@ Result<ProfileReport> read_profile(Dump& dump, const std::string& file, SamplesB
         return fail(ErrorCode::kNotFound,
                     "the dump has no samples: beamdump-capture takes them with --profile 5s");
     }
-    SamplePages pages(
-        by, [&](std::uint32_t atom) { return std::optional(atom_text(dump, atom)); },
-        [&](const records::Mfa& call) { return mfa_text(dump, call); });
+    auto pages = pages_of(dump, by);
     pages.visit(std::move(visit));
     for (const auto offset : dump.trailer().samples_offset()) {
         ASSIGN_OR_RETURN(const auto page, dump.reader().message_at<records::Samples>(
@@ -30,6 +36,12 @@ Result<ProfileReport> read_profile(Dump& dump, const std::string& file, SamplesB
     report.otp_release = dump.node().otp_release();
     report.pid = static_cast<pid_t>(dump.capture().os_pid());
     return report;
+}
+
+Result<ProfileReport> profile_of(Dump& dump, const records::Samples& samples) {
+    auto pages = pages_of(dump, SamplesBy::kNone);
+    RETURN_IF_ERROR(pages.add(samples));
+    return pages.finish();
 }
 
 }  // namespace beamdump::query

@@ -13,4 +13,7 @@ namespace beamdump::query {
 Result<ProfileReport> read_profile(Dump& dump, const std::string& file, SamplesBy by,
                                    SamplePages::Visit visit = {});
 
+/// The samples of one message that numbers its own code, processes and threads. kCorrupt, kLimit.
+Result<ProfileReport> profile_of(Dump& dump, const records::Samples& samples);
+
 }  // namespace beamdump::query

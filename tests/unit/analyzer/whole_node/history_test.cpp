@@ -9,6 +9,7 @@
 namespace beamdump::test {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -45,6 +46,65 @@ TEST_F(HistoryTest, ShowsWhatGrewFromTheFirstReadingToTheLast) {
                           "<0.7.0>  demo:alpha/1    500  5,900  +5,400  "));
     // What no reading has is not shown.
     EXPECT_THAT(ran.out, Not(HasSubstr("atoms")));
+}
+
+TEST_F(HistoryTest, ShowsFunctionsThatTookMostProcessorTime) {
+    const auto ran = program_.run({"history", "recording.beamdump"});
+    EXPECT_THAT(
+        ran.out,
+        HasSubstr(
+            "Functions that took most processor time\n"
+            "In percent of one processor: 2,707 samples in 4 profiles of 10 min 0 s in all; LAST "
+            "is of the last 5 min 0 s.\n"
+            "7 of them count for no function: the recording keeps the stacks that are most "
+            "frequent.\n"
+            " SELF   LAST  TOTAL  FUNCTION      OVER TIME\n"
+            "25.0%  50.0%  25.0%  demo:loop/0   ▁    ▁     ▁     █\n"));
+    EXPECT_THAT(ran.out, HasSubstr("20.0%  20.0%  20.0%  demo:alpha/1  "));
+    EXPECT_THAT(program_.run({"history", "recording.beamdump", "--limit", "1"}).out,
+                Not(HasSubstr("demo:alpha/1  ")));
+    EXPECT_THAT(program_.run({"history", "recording.beamdump", "--json"}).out,
+                AllOf(HasSubstr("\"took_us\": 150000000"), HasSubstr("\"left_out\": 7"),
+                      HasSubstr("\"function\": \"demo:loop/0\"")));
+    EXPECT_THAT(program_.run({"history", "recording.beamdump", "--ndjson"}).out,
+                HasSubstr("{\"kind\":\"function\",\"node\":\"sample@host\",\"at_us\":"
+                          "1700000450000000,\"took_us\":150000000,\"rate\":10,\"function\":"
+                          "\"demo:loop/0\",\"self\":1500,\"total\":1500}\n"));
+}
+
+TEST_F(HistoryTest, WithoutAProfileNothingIsSaidOfFunctions) {
+    auto history = sample_history();
+    history.clear_profile();
+    program_.put("without.beamdump", sample_recording({}, history));
+    EXPECT_THAT(program_.run({"history", "without.beamdump"}).out,
+                Not(HasSubstr("processor time")));
+    EXPECT_THAT(program_.run({"history", "without.beamdump", "--json"}).out,
+                Not(HasSubstr("\"profiles\"")));
+    // One profile has none before it to be compared with.
+    *history.add_profile() = sample_profile_of(3);
+    program_.put("one.beamdump", sample_recording({}, history));
+    EXPECT_THAT(program_.run({"history", "one.beamdump"}).out,
+                AllOf(HasSubstr("1,800 samples in 1 profile of 2 min 30 s in all.\n"),
+                      HasSubstr("100.0%        100.0%  demo:loop/0")));
+}
+
+TEST_F(HistoryTest, AProfileThatRefersToNothingIsRefused) {
+    auto history = sample_history();
+    history.mutable_profile(2)->mutable_sample(0)->set_function(0, 9);
+    program_.put("wrong.beamdump", sample_recording({}, history));
+    const auto ran = program_.run({"history", "wrong.beamdump"});
+    EXPECT_EQ(ran.status, 1);
+    EXPECT_THAT(ran.err, HasSubstr("samples refer to code 9, which is not there"));
+}
+
+TEST_F(HistoryTest, RedactionHidesFunctionsAsItHidesAtoms) {
+    const auto ran = program_.run(
+        {"redact", "recording.beamdump", "-o", "redacted.beamdump", "--policy", "structure"});
+    ASSERT_EQ(ran.status, 0) << ran.err;
+    const auto shown = program_.run({"history", "redacted.beamdump"});
+    EXPECT_EQ(shown.status, 0) << shown.err;
+    EXPECT_THAT(shown.out,
+                AllOf(HasSubstr("60 readings"), HasSubstr("2,707 samples in 4 profiles")));
 }
 
 TEST_F(HistoryTest, SaysWhenTheNodeHadEndedAndOfWhat) {
@@ -179,6 +239,13 @@ TEST_F(HistoryTest, IsATableOfSql) {
                         "--csv"})
                   .out,
               "pid,max(heap)\r\n<0.1.0>,62914560\r\n");
+    EXPECT_EQ(program_
+                  .run({"sql", "with.beamdump",
+                        "SELECT function, sum(self * 1.0 / rate) FROM history_functions GROUP BY 1 "
+                        "ORDER BY 2 DESC",
+                        "--csv"})
+                  .out,
+              "function,sum(self * 1.0 / rate)\r\ndemo:loop/0,150\r\ndemo:alpha/1,120\r\n");
 }
 
 TEST(SparklineTest, HasTheLargestValueOfEachPartOfTheTime) {

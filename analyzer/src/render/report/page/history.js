@@ -69,6 +69,27 @@ function grownCharts(history, title, growth, member, shown, processes, open) {
   }))];
 }
 
+/** Functions that took most processor time, in all profiles or in the last ones, each with its line. */
+function functionCharts(profiles) {
+  if (!profiles) return [];
+  const lastAt = profiles.length - Math.min(5, Math.floor(profiles.length / 2));
+  const functions = new Map();
+  const time = (some) => some.reduce((sum, one) => sum + one.took_us / 1e6, 0);
+  const [all, last] = [time(profiles), time(profiles.slice(lastAt))];
+  profiles.forEach((profile, at) => profile.functions.forEach((one) => {
+    if (!functions.has(one.function)) functions.set(one.function, { inAll: 0, inLast: 0, of: new Map() });
+    const told = functions.get(one.function);
+    told.of.set(at, one.self);
+    told.inAll += one.self / profile.rate / all;
+    if (at >= lastAt) told.inLast += one.self / profile.rate / last;
+  }));
+  const rank = ([, told]) => Math.max(told.inAll, told.inLast);
+  const shown = [...functions].sort((a, b) => rank(b) - rank(a)).slice(0, 10);
+  return shown.length === 0 ? [] : [el("h3", {}, "Functions that took most processor time, of one processor"),
+    el("div.charts", {}, shown.map(([name, { of }]) => chart(name, profiles.map((profile, at) =>
+      [profile.at_us, 1e9 * (of.get(at) || 0) / profile.rate / profile.took_us]), tenthsText)))];
+}
+
 function showHistory(history, diff, processes, open) {
   const { readings } = history;
   const begin = readings[0].at_us;
@@ -85,5 +106,6 @@ function showHistory(history, diff, processes, open) {
     })),
     ...grownCharts(history, "Heaps that grew most", "heap_growth", "heap", bytesText, processes, open),
     ...grownCharts(history, "Mailboxes that grew most", "messages_growth", "messages", countText,
-      processes, open)]);
+      processes, open),
+    ...functionCharts(history.profiles)]);
 }
