@@ -2,6 +2,7 @@
 
 #include <libdump/term/term_scheme.h>
 #include <libvm/beam/activity/process_list.h>
+#include <libvm/beam/layout/struct_view.h>
 #include <libvm/beam/layout/structs.h>
 #include <libvm/beam/tables/atoms.h>
 #include <libvm/beam/tables/id_table.h>

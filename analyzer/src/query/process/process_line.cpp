@@ -249,10 +249,10 @@ std::optional<std::string> shown_name(const ProcessLine& line) {
         return shown(*line.registered_name);
     }
     if (line.label) {
-        return *line.label;
+        return line.label;
     }
     if (line.process_name) {
-        return *line.process_name;
+        return line.process_name;
     }
     if (line.translated_initial_call) {
         return shown(*line.translated_initial_call);
