@@ -29,7 +29,8 @@ MAY_BE_ABSENT = {"history", "profile", "schedulers", "sections", "sockets", "all
 
 # SQL of each table, as `sql --tables` has them, and of functions of terms.
 MAY_BE_EMPTY = [f"SELECT * FROM {table} LIMIT 1000" for table in
-                ("history", "history_processes", "samples", "sockets", "allocators", "carriers", "schedulers")]
+                ("history", "history_processes", "history_functions", "samples", "sockets", "allocators", "carriers",
+                 "schedulers")]
 EVERY_TABLE = [*MAY_BE_EMPTY, *(f"SELECT * FROM {table} LIMIT 1000" for table in (
     "binaries", "ets_tables", "hang", "modules", "nodes", "persistent_terms", "ports", "processes", "timers")),
     *(f"SELECT o.* FROM processes p, {table}(p.pid) o LIMIT 1000" for table in (
