@@ -488,7 +488,7 @@ class Container(WithNode):
             self.assertEqual(watch.process.wait(30), 0)
             # The recording alone tells what the node ended of.
             history = history_of(watch.events("watching")[0]["recording"])
-            self.assertGreaterEqual(history["oom_kills_at_end"], 1)
+            self.assertGreaterEqual(history["oom_kills_at_end"], 1, f"the node ended with {process.returncode}")
             memory = [reading["memory"] for reading in history["readings"]]
             self.assertGreater(memory[-1], memory[0] + LIMIT_MIB * MIB // 4)
             return Incident(summary, watch.dumps()[0], watch.events("watching")[0]["recording"])
