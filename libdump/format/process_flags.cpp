@@ -131,6 +131,17 @@ constexpr auto kAuxWork = std::to_array<FlagName>({
     {16, "DEBUG_WAIT_COMPLETED"},
 });
 
+// Without those that tell whether a counter counts (3, 6 and 9).
+constexpr auto kBreakpoint = std::to_array<FlagName>({
+    {0, "local"},
+    {1, "meta"},
+    {2, "call_count"},
+    {4, "debugger"},
+    {5, "call_time"},
+    {7, "global"},
+    {8, "call_memory"},
+});
+
 std::span<const FlagName> names_of(FlagWord word) {
     switch (word) {
         case FlagWord::kState:
@@ -141,6 +152,8 @@ std::span<const FlagName> names_of(FlagWord word) {
             return kTraceFlags;
         case FlagWord::kAuxWork:
             return kAuxWork;
+        case FlagWord::kBreakpoint:
+            return kBreakpoint;
         default:
             return kSignalQueue;
     }

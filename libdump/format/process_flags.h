@@ -7,13 +7,14 @@
 
 namespace beamdump {
 
-/// A word of flags in the structure of a process or scheduler (erl_process.h).
+/// A word of flags in the structure of a process or scheduler (erl_process.h), or of a function.
 enum class FlagWord : std::uint8_t {
     kState,        ///< ERTS_PSFLG_*, without the priorities in its lowest six bits
     kProcess,      ///< F_*
     kSignalQueue,  ///< FS_*
     kTrace,        ///< F_TRACE_*, by the names that erlang:trace/3 has for them
     kAuxWork,      ///< ERTS_SSI_AUX_WORK_*, of a scheduler
+    kBreakpoint,   ///< ERTS_BPF_* of a function (beam_bp.c), by the names of erlang:trace_pattern/3
 };
 
 /// The number of an OTP release: 25 of "25", 16 of "R16B03"; 0 if the text is none.

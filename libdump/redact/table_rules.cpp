@@ -90,6 +90,13 @@ constexpr TableFields kTraceSessionFields = std::to_array<FieldDecision>({
     {3, 3, kMessage, &kTracer},
 });
 constexpr MessageRules kTraceSession{"TraceSession", kTraceSessionFields};
+constexpr TableFields kFunctionTraceFields = std::to_array<FieldDecision>({{1, 3, kKeep}});
+constexpr MessageRules kFunctionTrace{"FunctionTrace", kFunctionTraceFields};
+constexpr TableFields kTracedFunctionFields = std::to_array<FieldDecision>({
+    {1, 1, kMessage, &kMfa},
+    {2, 2, kMessage, &kFunctionTrace},
+});
+constexpr MessageRules kTracedFunction{"TracedFunction", kTracedFunctionFields};
 constexpr TableFields kEmulatorFields = std::to_array<FieldDecision>({
     {1, 1, kMessage, &kProgressReading},
     {2, 2, kMessage, &kPermission},
@@ -97,6 +104,8 @@ constexpr TableFields kEmulatorFields = std::to_array<FieldDecision>({
     {4, 6, kKeep},
     {7, 7, kMessage, &kTraceSession},
     {8, 8, kKeep},
+    {9, 9, kMessage, &kTracedFunction},
+    {10, 10, kKeep},
 });
 constexpr TableFields kResourceTypeFields = std::to_array<FieldDecision>({
     {1, 6, kKeep},

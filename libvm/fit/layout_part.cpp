@@ -94,7 +94,7 @@ std::span<const LayoutPart> layout_parts() {
         {"emulator",
          {"SystemTaskProcess", "ErtsProcSysTaskQs", "ErtsProcSysTask", "SchedulerProgress",
           "ErtsResourceType", "CodePermission", "CodePermissionItem", "PersistentTermUpdateItem",
-          "TracedProcess", "ErtsTracerRef", "ErtsTraceSession"},
+          "TracedProcess", "ErtsTracerRef", "ErtsTraceSession", "GenericBp", "GenericBpData"},
          {},
          {},
          false,

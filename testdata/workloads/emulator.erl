@@ -206,6 +206,22 @@ tell([<<"trace">>, Count]) ->
     end, []),
     receive traced -> ok end,
     text(lists:sum([1 || Pid <- processes(), traced(Pid)]));
+tell([<<"trace_calls">>]) ->
+    Asked = self(),
+    named(call_session_keeper, fun() ->
+        Sessions = trace_calls(named(call_tracer, fun wait/0, [])),
+        Asked ! {traced, call_traces(Sessions)},
+        receive {no_more, Asks} -> ok end,
+        _ = [trace:session_destroy(Session) || {Session, _} <- Sessions],
+        _ = erlang:trace_pattern({'_', '_', '_'}, false, [local, meta, call_count, call_time]),
+        _ = erlang:trace_pattern({'_', '_', '_'}, false, [global]),
+        Asks ! no_more
+    end, []),
+    %% [{Module, Function, Arity, Session, Flags}]
+    receive {traced, Traces} -> text(Traces) end;
+tell([<<"trace_no_calls">>]) ->
+    call_session_keeper ! {no_more, self()},
+    receive no_more -> <<"ok">> end;
 tell([<<"resources">>, Count]) ->
     Asked = self(),
     named(resource_holder, fun() ->
@@ -281,6 +297,49 @@ traced(Pid) ->
         _ ->
             trace:session_info(Pid) =/= []
     end.
+
+%% From OTP 27 on in sessions, whose names it gives: [{Session, Name}].
+trace_calls(Tracer) ->
+    _ = [erlang:trace_pattern(Function, true, Flags)
+         || {Function, Flags} <- [{{?MODULE, start, 1}, [local]},
+                                  {{?MODULE, start, 1}, [call_count]},
+                                  {{?MODULE, trace, 2}, [local]},
+                                  {{erlang, statistics, 1}, [call_time]},
+                                  {{ets, tab2list, 1}, [{meta, Tracer}]},
+                                  {{gen_server, '_', '_'}, [global]}]],
+    case erlang:system_info(otp_release) of
+        "25" ->
+            [];
+        _ ->
+            Planted = trace:session_create(planted_calls, Tracer, []),
+            Other = trace:session_create(other_calls, Tracer, []),
+            1 = trace:function(Planted, {?MODULE, start, 1}, true, [local]),
+            1 = trace:function(Planted, {ets, tab2list, 1}, true, [call_memory]),
+            1 = trace:function(Planted, {ets, foldl, 3}, true, []),
+            1 = trace:function(Other, {?MODULE, start, 1}, true, [call_time]),
+            [{Planted, planted_calls}, {Other, other_calls}]
+    end.
+
+%% Of each function of each module.
+call_traces(Sessions) ->
+    lists:append(
+        [call_traces(Name, fun(Function) -> info(Session, Function) end)
+         || {Session, Name} <- [{none, legacy} | Sessions]]).
+
+call_traces(Session, Info) ->
+    [{Module, Function, Arity, Session, [Flag || {Flag, Value} <- Found, Value =/= false]}
+     || {Module, _} <- code:all_loaded(),
+        {Function, Arity} <- Module:module_info(functions),
+        {all, Facts} <- [Info({Module, Function, Arity})],
+        is_list(Facts),
+        Found <- [[case Fact of
+                       {traced, Kind} -> {Kind, Kind};
+                       _ -> Fact
+                   end || {Key, _} = Fact <- Facts, Key =/= match_spec, Key =/= meta_match_spec]],
+        lists:any(fun({_, Value}) -> Value =/= false end, Found)].
+
+info(none, Function) -> erlang:trace_info(Function, all);
+info(Session, Function) -> trace:info(Session, Function, all).
 
 text(Term) -> iolist_to_binary(io_lib:format("~0p", [Term])).
 

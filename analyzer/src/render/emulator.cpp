@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -214,6 +215,25 @@ void print_traces(Output& output, const query::EmulatorReport& report) {
     }
 }
 
+void print_traced_functions(Output& output, const query::EmulatorReport& report) {
+    if (report.traced_functions.empty()) {
+        return;
+    }
+    print_title(output, fmt::format("Functions whose calls are traced or counted ({})",
+                                    count_text(report.traced_functions_total.value_or(0))));
+    Table table({{"FUNCTION", Align::kLeft, true},
+                 {"SESSION", Align::kLeft, true},
+                 {"FLAGS", Align::kLeft, true}});
+    std::set<std::string> shown;
+    for (const auto& line : report.traced_functions) {
+        shown.insert(line.function);
+        table.add({one_line(line.function), one_line(line.session.value_or("")),
+                   line.flags.value_or("could not be read")});
+    }
+    table.print(output, "  ");
+    print_rest(output, shown.size(), report.traced_functions_total.value_or(0));
+}
+
 void write_lines(JsonWriter& json, std::string_view name,
                  const std::vector<query::ProcessLine>& lines) {
     write_objects(json, name, lines,
@@ -236,6 +256,7 @@ void emulator_text(Output& output, const query::EmulatorReport& report) {
     print_suspended(output, report);
     print_exiting(output, report);
     print_traces(output, report);
+    print_traced_functions(output, report);
     if (report.active_code_index && report.staging_code_index) {
         output.print("\nactive code index {}, staging {}\n", *report.active_code_index,
                      *report.staging_code_index);
@@ -324,6 +345,13 @@ void emulator_json(Output& output, const query::EmulatorReport& report) {
         json.member("processes", line.processes);
         json.member("flags", line.flags);
     });
+    json.member("traced_functions", report.traced_functions_total);
+    write_objects(json, "function_traces", report.traced_functions,
+                  [&json](const query::TracedFunctionLine& line) {
+                      json.member("function", line.function);
+                      json.member("session", line.session);
+                      json.member("flags", line.flags);
+                  });
     json.member("active_code_index", report.active_code_index);
     json.member("staging_code_index", report.staging_code_index);
     json.member("collects_literals", report.collects_literals);

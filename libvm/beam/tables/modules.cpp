@@ -24,6 +24,7 @@ struct ModuleTableFields {
     std::uint32_t table_bytes = 0, module_bytes = 0, instance_bytes = 0;
     Field module, curr, old, on_load;
     Field header, length, catches;
+    std::optional<Field> breakpoints, traced_exports;
 };
 
 Result<ModuleTableFields> ModuleTableFields::resolve(const Layout& layout) {
@@ -39,6 +40,8 @@ Result<ModuleTableFields> ModuleTableFields::resolve(const Layout& layout) {
     fields.header = names.field(runtime::ModuleInstance::code_hdr);
     fields.length = names.field(runtime::ModuleInstance::code_length);
     fields.catches = names.field(runtime::ModuleInstance::catches);
+    fields.breakpoints = names.field_if_any(runtime::ModuleInstance::num_breakpoints);
+    fields.traced_exports = names.field_if_any(runtime::ModuleInstance::num_traced_exports);
     RETURN_IF_ERROR(names.outcome());
     // An inferred layout has the two structures from different releases.
     for (const auto field : {fields.curr, fields.old}) {
@@ -88,12 +91,17 @@ Result<std::vector<ModuleCode>> read_table(Vm& vm, const ModuleTableFields& fiel
         for_each_instance(
             vm.memory(), fields, read->view(),
             [&](records::ModuleInstance kind, StructView instance) {
+                const auto counted = [&](const std::optional<Field>& field) {
+                    return field ? std::optional(instance.u32(*field)) : std::nullopt;
+                };
                 const ModuleCode code{name,
                                       kind,
                                       instance.get(fields.header),
                                       instance.get(fields.length),
                                       instance.u32(fields.catches),
-                                      entry};
+                                      entry,
+                                      counted(fields.breakpoints),
+                                      counted(fields.traced_exports)};
                 if (code.header != 0 && code.bytes != 0 && code.bytes < kMaxModuleCode) {
                     result.push_back(code);
                 } else if (code.header != 0) {

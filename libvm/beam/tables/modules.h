@@ -21,6 +21,9 @@ struct ModuleCode {
     std::uint64_t bytes = 0;
     std::uint32_t first_catch = 0;
     std::uint32_t entry = 0;  ///< of the module table: the same for each code index
+    /// Breakpoints in its functions, and its exports whose calls are traced (beam_bp.c);
+    /// nullopt: the layout lacks them.
+    std::optional<std::uint32_t> breakpoints, traced_exports;
     [[nodiscard]] Address end() const { return header + bytes; }
 };
 

@@ -210,6 +210,33 @@ class Emulator(unittest.TestCase):
         state = tools.analyze_json("process", self.dump, "traced_by_other")["state"]
         self.assertEqual(state["trace_flag_names"], "receive")
 
+    def test_which_functions_are_traced(self):
+        """By the node's own word for each function of each module; afterwards none."""
+        told = self.node.ask("emulator trace_calls")
+        expected = {(f"{module}:{function}/{arity}", None if RELEASE == "25" else session,
+                     frozenset(flags.split(",")))
+                    for module, function, arity, session, flags in re.findall(
+                        r"\{(\w+),(\w+),(\d+),(\w+),\[([\w,]+)\]\}", told)}
+        functions = {function for function, _, _ in expected}
+        self.assertGreater(len(functions), 20)
+        self.assertEqual(told.count("{"), len(expected))
+        for mode in ("live", "freeze", "snapshot"):
+            with self.subTest(mode):
+                report = self.report("--mode", mode)
+                self.assertEqual(report["traced_functions"], len(functions))
+                self.assertEqual({(trace["function"], trace.get("session"),
+                                   frozenset(trace["flags"].split(" | ")))
+                                  for trace in report["function_traces"]}, expected)
+        self.assertRegex(tools.analyze("emulator", self.dump).output,
+                         r"\(\d+\)\n.*\n(.*\n)*  emulator:start/1 .*local \| call_count")
+        self.assertEqual(self.node.ask("emulator trace_no_calls"), "ok")
+        # Breakpoints go with thread progress.
+        for _ in range(20):
+            report = self.report("--mode", "live")
+            if report["traced_functions"] == 0:
+                break
+        self.assertEqual((report["traced_functions"], report["function_traces"]), (0, []))
+
     def test_who_has_a_global_lock(self):
         self.assertEqual(self.node.ask("emulator lock"), "ok")
         self.report()

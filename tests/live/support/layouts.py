@@ -41,6 +41,7 @@ ErtsTimerWheel ErtsTWheelTimer ErtsTmrHead ErtsHLTimer ErtsTWTimer ErtsBifTimer 
 TimerOwner DistEntry ErtsProcList
 SystemTaskProcess ErtsProcSysTaskQs ErtsProcSysTask SchedulerProgress ErtsResourceType CodePermission
 CodePermissionItem PersistentTermUpdateItem TracedProcess ErtsTracerRef ErtsTraceSession
+GenericBp GenericBpData
 """.split())
 UNDECIDED_CONSTANTS = ("allocator_", "fix_", "ets_", "port_state_", "port_task_", "scheduler_",
                        "dist_")

@@ -32,6 +32,9 @@ constexpr std::uint64_t kSuspended = std::uint64_t{1} << 16U;
 constexpr std::uint64_t kSystemTasks = std::uint64_t{1} << 18U;
 constexpr std::uint64_t kDirtyTasks = std::uint64_t{1} << 28U;
 
+/// Flags of a breakpoint whose counter of calls, time or memory is not paused (beam_bp.c).
+constexpr std::uint64_t kCounterRuns = 0x248;
+
 std::string permission_name(records::PermissionKind kind) {
     switch (kind) {
         case records::PERMISSION_KIND_CODE_WRITE:
@@ -144,6 +147,7 @@ class Reading {
         for (const auto& [key, traced] : found) {
             RETURN_IF_ERROR(add_trace(key, traced, names));
         }
+        add_traced_functions();
         std::ranges::stable_sort(into_.traces, std::ranges::greater(), &TraceLine::processes);
         into_.trace_total = into_.traces.size();
         if (limit_ != 0 && into_.traces.size() > limit_) {
@@ -340,6 +344,29 @@ class Reading {
         line.processes = traced.processes;
         line.flags = flag_text(dump_, FlagWord::kTrace, traced.flags & ~kSensitiveTraceFlag);
         return {};
+    }
+
+    void add_traced_functions() {
+        if (!emulator_.has_traced_functions()) {
+            return;
+        }
+        into_.traced_functions_total = emulator_.traced_functions();
+        for (const auto& traced : emulator_.traced_function()) {
+            if (!room_for(into_.traced_functions.size())) {
+                return;
+            }
+            const auto function = mfa_text(dump_, traced.function()).value_or("?");
+            if (traced.trace().empty()) {
+                into_.traced_functions.push_back({function, std::nullopt, std::nullopt});
+            }
+            for (const auto& trace : traced.trace()) {
+                auto& line = into_.traced_functions.emplace_back(function);
+                if (trace.has_session_name_atom()) {
+                    line.session = atom_text(dump_, trace.session_name_atom());
+                }
+                line.flags = flag_text(dump_, FlagWord::kBreakpoint, trace.flags() & ~kCounterRuns);
+            }
+        }
     }
 
     /// What the dump has of a process; its pid alone if it is not listed.

@@ -86,6 +86,13 @@ struct TraceLine {
     std::string flags;                  ///< of any of them, as erlang:trace/3 calls them
 };
 
+/// A function whose calls are traced or counted, in one trace session.
+struct TracedFunctionLine {
+    std::string function;
+    std::optional<std::string> session;  ///< its name; absent up to OTP 26
+    std::optional<std::string> flags;    ///< as erlang:trace_pattern/3 calls them; absent: unread
+};
+
 struct EmulatorReport {
     DumpFacts dump;
     std::vector<PermissionLine> permissions;
@@ -102,6 +109,8 @@ struct EmulatorReport {
     std::uint64_t trace_total = 0;    ///< of these lines
     std::uint64_t traced_total = 0;   ///< processes that are traced
     std::uint64_t traced_unread = 0;  ///< of them, such whose tracer could not be read
+    std::vector<TracedFunctionLine> traced_functions;
+    std::optional<std::uint64_t> traced_functions_total;  ///< functions; nullopt: not known
     std::optional<std::uint64_t> active_code_index, staging_code_index;
     std::optional<bool> collects_literals;  ///< a literal area is being copied out of processes
     std::vector<std::string> untold;        ///< sentences

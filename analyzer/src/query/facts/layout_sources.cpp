@@ -30,6 +30,9 @@ constexpr std::array kSourceGroups = std::to_array<SourceEntry>({
      "SystemTaskProcess.sys_task_qs SystemTaskProcess.dirty_sys_tasks ErtsProcSysTaskQs. "
      "ErtsProcSysTask."},
     {"#traces", "Process.common.trace_flags TracedProcess. ErtsTracerRef. ErtsTraceSession."},
+    {"#traced_functions",
+     "@#functions Export.info.mfa ModuleInstance.num_breakpoints ModuleInstance.num_traced_exports "
+     "GenericBp. GenericBpData. ErtsTraceSession.name_atom"},
     {"#instruction", "Process.i Process.current"},
     {"#stack", "Process.stop Process.hend"},
     {"#heap", "Process.heap Process.htop"},
@@ -314,6 +317,10 @@ constexpr std::array kSourceValues = std::to_array<SourceEntry>({
     {"emulator.traces.port", "@#traces"},
     {"emulator.traces.module", "@#traces @#atoms"},
     {"emulator.traces.flags", "@#traces"},
+    {"emulator.traced_functions", "@#traced_functions"},
+    {"emulator.function_traces.function", "@#traced_functions"},
+    {"emulator.function_traces.session", "@#traced_functions"},
+    {"emulator.function_traces.flags", "@#traced_functions"},
     {"resources.module", "ErtsResourceType. @#atoms"},
     {"resources.name", "ErtsResourceType. @#atoms"},
     {"resources.living", "ErtsResourceType."},

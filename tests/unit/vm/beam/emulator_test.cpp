@@ -1,5 +1,6 @@
 #include "fake_vm/each_layout.h"
 
+#include <libvm/beam/emulator/breakpoints.h>
 #include <libvm/beam/emulator/emulator.h>
 #include <libvm/beam/layout/runtime_names.h>
 #include <libvm/beam/processes/system_tasks.h>
@@ -341,8 +342,118 @@ TEST_P(EmulatorState, SystemTasksSayWhoAskedForWhat) {
     EXPECT_EQ(record.system_task_size(), 0);
 }
 
+class TracedFunctions : public OnStandardNode {
+  protected:
+    static constexpr std::uint64_t kLocal = 1, kCount = 4, kTime = 0x20, kGlobal = 0x80;
+
+    FakeStruct instance() {
+        return node.vm.at("ModuleInstance", node.vm.at("Module", node.code.record).at("curr"));
+    }
+    /// Adds a breakpoint before those that the ErtsCodeInfo has; `other`: what its second data has.
+    FakeStruct add(Address info, std::uint64_t flags, std::uint64_t other) {
+        auto code = node.vm.at("ErtsCodeInfo", info);
+        auto point = node.vm.make("GenericBp");
+        const auto data = point.at("data");
+        node.vm.at("GenericBpData", data).set("flags", flags);
+        node.vm.at("GenericBpData", data + node.vm.bytes("GenericBpData")).set("flags", other);
+        point.set_if_any("next", code.get("gen_bp"));
+        code.set("gen_bp", point.address());
+        return point;
+    }
+    FakeStruct add(Address info, std::uint64_t flags) { return add(info, flags, flags); }
+    /// The ErtsCodeInfo in an Export.
+    Address info_of_export() {
+        return node.vm.at("Export", node.exported).at("info.mfa") -
+               (node.vm.at("ErtsCodeInfo", 0).at("mfa"));
+    }
+    records::Emulator read(std::size_t most = 10) {
+        records::Emulator emulator;
+        const auto modules = read_modules(fresh()).value();
+        EXPECT_TRUE(read_traced_functions(*vm, modules, most, emulator));
+        return emulator;
+    }
+};
+
+TEST_P(TracedFunctions, AreNoneWhereNoModuleCountsAny) {
+    add(node.code.infos[0], kLocal);
+    const auto emulator = read();
+    EXPECT_TRUE(emulator.has_traced_functions());
+    EXPECT_EQ(emulator.traced_functions(), 0U);
+    EXPECT_EQ(emulator.traced_function_size(), 0);
+    EXPECT_THAT(emulator.untold(), IsEmpty());
+}
+
+TEST_P(TracedFunctions, HaveFlagsInEachSession) {
+    instance().set("num_breakpoints", 2);
+    add(node.code.infos[1], kLocal | kCount);
+    if (node.vm.layout().has(runtime::ErtsTraceSession::kName)) {
+        auto session = node.vm.make("ErtsTraceSession").set("name_atom", node.vm.atom("first"));
+        add(node.code.infos[1], kTime).set("session", session.address());
+        add(node.code.infos[1], 0).set("session", session.address());
+    }
+    const auto emulator = read();
+    ASSERT_EQ(emulator.traced_function_size(), 1);
+    const auto& traced = emulator.traced_function(0);
+    EXPECT_EQ(traced.function().module_atom(), node.vm.atom_index("kernel"));
+    EXPECT_EQ(traced.function().arity(), 1U);
+    EXPECT_EQ(traced.trace().rbegin()->flags(), kLocal | kCount);
+    EXPECT_FALSE(traced.trace().rbegin()->has_session_address());
+    if (node.vm.layout().has(runtime::ErtsTraceSession::kName)) {
+        ASSERT_EQ(traced.trace_size(), 2);
+        EXPECT_EQ(traced.trace(0).flags(), kTime);
+        EXPECT_EQ(traced.trace(0).session_name_atom(), node.vm.atom_index("first"));
+    }
+}
+
+TEST_P(TracedFunctions, AreExportsWhereAModuleCountsSuch) {
+    add(info_of_export(), kGlobal);
+    EXPECT_EQ(read().traced_functions(), 0U);
+    instance().set("num_traced_exports", 1);
+    const auto emulator = read();
+    ASSERT_EQ(emulator.traced_function_size(), 1);
+    EXPECT_EQ(emulator.traced_function(0).function().function_atom(), node.vm.atom_index("start"));
+    EXPECT_EQ(emulator.traced_function(0).trace(0).flags(), kGlobal);
+}
+
+TEST_P(TracedFunctions, AreCountedBeyondThoseListed) {
+    instance().set("num_breakpoints", 3);
+    for (const auto info : node.code.infos) {
+        add(info, kLocal);
+    }
+    const auto emulator = read(2);
+    EXPECT_EQ(emulator.traced_function_size(), 2);
+    EXPECT_EQ(emulator.traced_functions(), 3U);
+}
+
+TEST_P(TracedFunctions, HaveNoFlagsWhereTheTwoSetsDiffer) {
+    instance().set("num_breakpoints", 1);
+    add(node.code.infos[0], kLocal, kCount);
+    const auto emulator = read();
+    ASSERT_EQ(emulator.traced_function_size(), 1);
+    EXPECT_EQ(emulator.traced_function(0).trace_size(), 0);
+}
+
+TEST_P(TracedFunctions, HaveNoFlagsWhereABreakpointIsNowhere) {
+    instance().set("num_breakpoints", 1);
+    node.vm.at("ErtsCodeInfo", node.code.infos[0]).set("gen_bp", kNowhere);
+    const auto emulator = read();
+    ASSERT_EQ(emulator.traced_function_size(), 1);
+    EXPECT_EQ(emulator.traced_function(0).trace_size(), 0);
+}
+
+TEST_P(TracedFunctions, AreNotToldWhereTheModulesFunctionsAreUnreadable) {
+    instance().set("num_breakpoints", 1);
+    records::Emulator emulator;
+    auto modules = read_modules(fresh()).value();
+    modules.front().header = kNowhere;
+    EXPECT_TRUE(read_traced_functions(*vm, modules, 10, emulator));
+    EXPECT_FALSE(emulator.has_traced_functions());
+    EXPECT_THAT(emulator.untold(), ElementsAre(HasSubstr("functions whose calls are traced: ")));
+}
+
 BEAMDUMP_FOR_EACH_LAYOUT(EmulatorState);
 BEAMDUMP_FOR_EACH_LAYOUT(Traces);
+BEAMDUMP_FOR_EACH_LAYOUT(TracedFunctions);
 
 }  // namespace
 }  // namespace beamdump::beam

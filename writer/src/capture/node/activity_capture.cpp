@@ -6,6 +6,7 @@
 #include <libdump/write/record_limits.h>
 #include <libdump/write/record_pages.h>
 #include <libvm/beam/activity/schedulers.h>
+#include <libvm/beam/emulator/breakpoints.h>
 #include <libvm/beam/emulator/emulator.h>
 #include <libvm/beam/processes/traces.h>
 #include <libvm/target/process/clock.h>
@@ -65,7 +66,9 @@ Result<void> write_schedulers(beam::Vm& vm, DumpWriter& writer, records::Trailer
     return append(read->schedulers, writer, trailer);
 }
 
-Result<std::set<beam::Address>> write_emulator(beam::Vm& vm, bool stopped, DumpWriter& writer,
+Result<std::set<beam::Address>> write_emulator(beam::Vm& vm,
+                                               std::span<const beam::ModuleCode> modules,
+                                               bool stopped, DumpWriter& writer,
                                                records::Trailer& trailer) {
     std::set<beam::Address> types;
     records::Emulator emulator;
@@ -92,6 +95,7 @@ Result<std::set<beam::Address>> write_emulator(beam::Vm& vm, bool stopped, DumpW
             RETURN_IF_ERROR(traces->sessions(*first, emulator));
         }
     }
+    RETURN_IF_ERROR(beam::read_traced_functions(vm, modules, limits::kEntriesOfAPage, emulator));
     for (auto& sentence : untold) {
         emulator.add_untold(std::move(sentence));
     }

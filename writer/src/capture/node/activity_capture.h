@@ -5,11 +5,13 @@
 #include <libvm/beam/activity/persistent_terms.h>
 #include <libvm/beam/activity/ports.h>
 #include <libvm/beam/activity/timers.h>
+#include <libvm/beam/tables/modules.h>
 #include <libvm/beam/vm/steady_read.h>
 #include <libvm/beam/vm/vm.h>
 
 #include <cstdint>
 #include <set>
+#include <span>
 #include <string_view>
 
 namespace beamdump::capture {
@@ -21,7 +23,9 @@ Result<void> write_schedulers(beam::Vm& vm, DumpWriter& writer, records::Trailer
 /// Writes the emulator's own state, with a first reading of thread progress, and the types of NIF
 /// resources, whose addresses it gives. What could not be read is a sentence in the record.
 /// `stopped`: the node is, so that no files are opened to name native functions.
-Result<std::set<beam::Address>> write_emulator(beam::Vm& vm, bool stopped, DumpWriter& writer,
+Result<std::set<beam::Address>> write_emulator(beam::Vm& vm,
+                                               std::span<const beam::ModuleCode> modules,
+                                               bool stopped, DumpWriter& writer,
                                                records::Trailer& trailer);
 
 /// Writes another reading of thread progress, of a node that ran since write_emulator(): only two

@@ -243,7 +243,8 @@ Result<void> Session::node_facts(records::MemorySourceKind source, const beam::M
     RETURN_IF_ERROR(node_.ports());
     RETURN_IF_ERROR(write_schedulers(*vm_, writer_, trailer_));
     const bool stopped = source == records::MEMORY_SOURCE_STOPPED;
-    ASSIGN_OR_RETURN(auto resource_types, write_emulator(*vm_, stopped, writer_, trailer_));
+    ASSIGN_OR_RETURN(auto resource_types,
+                     write_emulator(*vm_, code->modules(), stopped, writer_, trailer_));
     RETURN_IF_ERROR(write_timers(*vm_, writer_, trailer_, moving()));
     RETURN_IF_ERROR(write_distribution(*vm_, writer_, trailer_, moving));
     BlocksWanted blocks{options_.blocks,
