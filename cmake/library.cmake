@@ -6,7 +6,8 @@ function(beamdump_library name)
   list(TRANSFORM patterns PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
   list(TRANSFORM patterns APPEND /*.cpp)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${patterns})
-  list(FILTER sources EXCLUDE REGEX "/main\\.cpp$")
+  # Those below static replace functions of the C library, in static programs alone (beamdump_static()).
+  list(FILTER sources EXCLUDE REGEX "/(main\\.cpp|static/[^/]*)$")
   # What a program does on another architecture than it is built for (libvm/arch, libvm/target/machine).
   if(CMAKE_SYSTEM_PROCESSOR STREQUAL "aarch64")
     list(FILTER sources EXCLUDE REGEX "/(arch/x86_64/host|target/machine/x86_64)/")

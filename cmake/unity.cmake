@@ -1,30 +1,36 @@
-# Unity builds: half of a build is parsing headers, so sources of one folder are compiled together,
-# BEAMDUMP_UNITY_FILES at a time. 1 compiles each file alone (the preset "single"): clang-tidy wants
-# that, and it finds a file that relies on another one's includes.
-set(BEAMDUMP_UNITY_FILES 10 CACHE STRING "Source files compiled together (1: each alone)")
+# Unity builds: half of a build is parsing headers, so sources of one target are compiled together,
+# BEAMDUMP_UNITY_FILES at a time, in the order of their paths. 1 compiles each file alone (the preset "single"):
+# clang-tidy wants that, and it finds a file that relies on another one's includes. What anonymous namespaces of a
+# target have needs names of its own therefore.
+set(BEAMDUMP_UNITY_FILES 30 CACHE STRING "Source files compiled together (1: each alone)")
 
-# beamdump_unity(TARGET): groups the target's sources. Generated sources stay alone.
+# beamdump_unity(TARGET [BY_FOLDER]): groups the target's sources, with BY_FOLDER each folder's apart. Generated
+# sources stay alone.
 function(beamdump_unity target)
+  cmake_parse_arguments(arg "BY_FOLDER" "" "" ${ARGN})
   if(BEAMDUMP_UNITY_FILES LESS 2)
     return()
   endif()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
   get_target_property(sources ${target} SOURCES)
   list(SORT sources)
-  set(last_folder "<none>")
+  set(last_group "<none>")
   foreach(source IN LISTS sources)
     if(NOT source MATCHES "\\.cpp$" OR source MATCHES "/generated/")
       continue()
     endif()
-    get_filename_component(folder ${source} DIRECTORY)
-    if(NOT folder STREQUAL last_folder)
-      set(last_folder ${folder})
+    set(group ${target})
+    if(arg_BY_FOLDER)
+      get_filename_component(group ${source} DIRECTORY)
+      string(REPLACE "${PROJECT_SOURCE_DIR}/" "" group "${group}")
+      string(MAKE_C_IDENTIFIER "${group}" group)
+    endif()
+    if(NOT group STREQUAL last_group)
+      set(last_group ${group})
       set(count 0)
     endif()
     math(EXPR batch "${count} / ${BEAMDUMP_UNITY_FILES}")
     math(EXPR count "${count} + 1")
-    string(REPLACE "${PROJECT_SOURCE_DIR}/" "" name "${folder}")
-    string(MAKE_C_IDENTIFIER "${name}" name)
-    set_source_files_properties(${source} PROPERTIES UNITY_GROUP "${name}_${batch}")
+    set_source_files_properties(${source} PROPERTIES UNITY_GROUP "${group}_${batch}")
   endforeach()
 endfunction()

@@ -186,7 +186,7 @@ Result<Measured> measure(Dwarf_Die die, std::string_view name, const StructureNa
     return result;
 }
 
-bool same(const Structure& a, const Structure& b) {
+bool same_structure(const Structure& a, const Structure& b) {
     return a.bytes == b.bytes && a.fields == b.fields;
 }
 
@@ -207,7 +207,7 @@ Result<Measured> measure_all(const std::vector<Dwarf_Die>& definitions, std::str
     auto first = measure(definitions.front(), name, names, word_bytes);
     for (const auto& definition : definitions) {
         const auto other = measure(definition, name, names, word_bytes);
-        if (first && other && !same(first->structure, other->structure)) {
+        if (first && other && !same_structure(first->structure, other->structure)) {
             return fail(
                 ErrorCode::kImplausible,
                 fmt::format(

@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::uint32_t kFunctionsAtATime = 4096;
 constexpr std::uint64_t kFlagBits = 0x3ff;  // ERTS_BPF_ALL (beam_bp.c of OTP 27)
-constexpr std::size_t kMostSessions = 4096;
+constexpr std::size_t kMostTraces = 4096;
 
 /// Reads the breakpoints of functions.
 class BreakpointReader {
@@ -135,7 +135,7 @@ class BreakpointReader {
         ASSIGN_OR_RETURN(auto at, vm_->bulk().word(info + first_.offset));
         std::vector<Trace> found;
         for (std::size_t count = 0; at != 0; ++count) {
-            if (count >= kMostSessions || !vm_->plausible(at, bytes_)) {
+            if (count >= kMostTraces || !vm_->plausible(at, bytes_)) {
                 return fail(ErrorCode::kImplausible,
                             fmt::format("there is no breakpoint at {:#x}", at));
             }

@@ -16,12 +16,12 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kCycle{100};
 constexpr std::chrono::milliseconds kShortest{1};
-constexpr std::chrono::milliseconds kLongest{40};
+constexpr std::chrono::milliseconds kLongestWindow{40};
 /// Entries in a window. The kernel holds back an event that samples too often.
 constexpr std::uint64_t kManyEntries = 200;
 constexpr std::uint64_t kFewEntries = 50;
 /// The return address is on top.
-constexpr std::uint32_t kStackBytes = 8;
+constexpr std::uint32_t kReturnAddressBytes = 8;
 
 }  // namespace
 
@@ -44,12 +44,13 @@ std::optional<WordWindows> WordWindows::open(ObservedNode& node, const NodeThrea
 }
 
 Result<NodeEvents> WordWindows::events_at(Address place) const {
-    return NodeEvents::open(node_->vm().target().pid(), {.period = 1,
-                                                         .breakpoint = place,
-                                                         .schedulers_only = true,
-                                                         .off = true,
-                                                         .wakes = false,
-                                                         .scheduler_stack_bytes = kStackBytes});
+    return NodeEvents::open(node_->vm().target().pid(),
+                            {.period = 1,
+                             .breakpoint = place,
+                             .schedulers_only = true,
+                             .off = true,
+                             .wakes = false,
+                             .scheduler_stack_bytes = kReturnAddressBytes});
 }
 
 Result<NodeEvents> WordWindows::events_at_counters() const {
@@ -59,12 +60,13 @@ Result<NodeEvents> WordWindows::events_at_counters() const {
                    ? std::optional(scheduler->structure + counter_)
                    : std::nullopt;
     };
-    return NodeEvents::open(node_->vm().target().pid(), {.period = 1,
-                                                         .written = counter,
-                                                         .schedulers_only = true,
-                                                         .off = true,
-                                                         .wakes = false,
-                                                         .scheduler_stack_bytes = kStackBytes});
+    return NodeEvents::open(node_->vm().target().pid(),
+                            {.period = 1,
+                             .written = counter,
+                             .schedulers_only = true,
+                             .off = true,
+                             .wakes = false,
+                             .scheduler_stack_bytes = kReturnAddressBytes});
 }
 
 /// What the events of one place have sampled. Nothing counts from where the kernel dropped samples,
@@ -133,7 +135,7 @@ Result<void> WordWindows::next(const LoadedFunction& function, std::uint64_t ret
     if (seen.entries > kManyEntries) {
         window = std::max<std::chrono::nanoseconds>(kShortest, window / 2);
     } else if (seen.entries < kFewEntries) {
-        window = std::min<std::chrono::nanoseconds>(kLongest, window * 2);
+        window = std::min<std::chrono::nanoseconds>(kLongestWindow, window * 2);
     }
     std::this_thread::sleep_until(std::min(began + kCycle, end));
     return {};

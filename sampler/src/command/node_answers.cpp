@@ -92,9 +92,9 @@ std::optional<std::chrono::milliseconds> duration_of(const Command& command) {
 }
 
 /// Tells the seconds of a command that looks at the node for a given time, until it is destroyed.
-class Clock {
+class ToldClock {
   public:
-    Clock(const mcp::Told& told, std::optional<std::chrono::milliseconds> duration) {
+    ToldClock(const mcp::Told& told, std::optional<std::chrono::milliseconds> duration) {
         if (told && duration) {
             const auto total = static_cast<std::uint64_t>((duration->count() + 999) / 1000);
             ticking_ = std::jthread([this, told, total](const std::stop_token& end) {
@@ -192,7 +192,7 @@ Result<Ran> NodeAnswers::run_tool(const Tool& tool, const dom::object& arguments
     const std::stop_callback cancel(asker.stop, [&cancelled] { cancelled = true; });
     int status = 0;
     {
-        const Clock clock(asker.progress, duration_of(command));
+        const ToldClock clock(asker.progress, duration_of(command));
         status = ask_node(command, streams, output, cancelled, stops_);
     }
     RETURN_IF_ERROR(check_stop(asker.stop));

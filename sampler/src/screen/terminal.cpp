@@ -17,8 +17,8 @@ namespace {
 
 /// More of a terminal stays unused. A terminal may claim any size up to 65,535, of which ncurses
 /// takes no more than 32,767, and has several cells of memory for each.
-constexpr int kMostRows = 500;
-constexpr int kMostColumns = 1000;
+constexpr int kMostTerminalRows = 500;
+constexpr int kMostTerminalColumns = 1000;
 
 /// The terminal's size, bounded. Zero: it is not known.
 std::pair<int, int> terminal_size() {
@@ -26,7 +26,8 @@ std::pair<int, int> terminal_size() {
     if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) {
         return {};
     }
-    return {std::min<int>(size.ws_row, kMostRows), std::min<int>(size.ws_col, kMostColumns)};
+    return {std::min<int>(size.ws_row, kMostTerminalRows),
+            std::min<int>(size.ws_col, kMostTerminalColumns)};
 }
 
 }  // namespace

@@ -66,7 +66,7 @@ void name_native_frames(ObservedNode& node, ProcessStacks& stacks,
 constexpr std::chrono::microseconds kSettling{1200};
 constexpr std::uint32_t kSlotsOfAStop = 4096;
 /// The most that is read of a running process's stack.
-constexpr std::size_t kMostStackBytes = std::size_t{1} << 19U;
+constexpr std::size_t kMostBytesOfAStack = std::size_t{1} << 19U;
 
 class StoppedNode {
   public:
@@ -128,7 +128,7 @@ class StoppedNode {
         sample.registers.at(static_cast<std::size_t>(Register::kStackPointer)) =
             thread.stack_pointer;
         sample.registers.at(static_cast<std::size_t>(Register::kProcess)) = thread.jit.process;
-        bytes_.resize(kMostStackBytes);
+        bytes_.resize(kMostBytesOfAStack);
         const auto read = node_.vm().target().memory().read_some(thread.stack_pointer, bytes_);
         sample.stack = std::span(bytes_).first(read.value_or(0));
         return stacks_.sampled(sample);

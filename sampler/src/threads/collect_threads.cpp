@@ -28,7 +28,7 @@ constexpr std::chrono::milliseconds kBetweenLooks{50};
 /// Pauses between looks, in parts of what a look took.
 constexpr int kPauseParts = 4;
 constexpr std::uint64_t kSamplePeriodNs = 10'000'000;
-constexpr std::size_t kMostPlaces = 16'384;
+constexpr std::size_t kMostThreadPlaces = 16'384;
 
 bool is_scheduler(const ThreadRole& role) {
     return role.kind == ThreadKind::kScheduler || role.kind == ThreadKind::kDirtyCpu ||
@@ -162,7 +162,7 @@ class ThreadLooks {
 
     void count(ThreadPlace place, pid_t thread) {
         const auto known = report_.places.find(place);
-        if (known == report_.places.end() && report_.places.size() >= kMostPlaces) {
+        if (known == report_.places.end() && report_.places.size() >= kMostThreadPlaces) {
             ++report_.left_out;
             return;
         }

@@ -18,7 +18,7 @@ struct KnownCall {
 };
 
 /// Calls that wait, or may take long. `kDescriptor`: their first argument is one.
-constexpr std::array kCalls = {
+constexpr std::array kKnownCalls = {
     KnownCall{SYS_read, "read", WaitsFor::kDescriptor},
     KnownCall{SYS_write, "write", WaitsFor::kDescriptor},
     KnownCall{SYS_close, "close", WaitsFor::kDescriptor},
@@ -116,10 +116,10 @@ ThreadWait wait_of(const std::optional<SystemCall>& call) {
     if (!call) {
         return {};
     }
-    const auto* known = std::ranges::find_if(kCalls, [&call](const KnownCall& one) {
+    const auto* known = std::ranges::find_if(kKnownCalls, [&call](const KnownCall& one) {
         return static_cast<std::uint64_t>(one.number) == call->number;
     });
-    if (known == kCalls.end()) {
+    if (known == kKnownCalls.end()) {
         return {.what = WaitsFor::kOther, .call = fmt::format("system call {}", call->number)};
     }
     ThreadWait wait{.what = known->what, .call = std::string(known->name)};

@@ -149,12 +149,12 @@ constexpr std::uint32_t kTableSlots = 4096;
 constexpr std::size_t kBatch = 256;
 constexpr std::chrono::milliseconds kBetweenReadings{50};
 /// Pauses between readings, in parts of what a reading took.
-constexpr int kPauseParts = 4;
+constexpr int kPausePartsOfAReading = 4;
 /// Processes of a batch whose stacks are read at first, to know how long that takes.
 constexpr std::size_t kTriedOfABatch = 8;
 /// The last reading may take so much longer than expected, or twice as long if that is more.
 constexpr std::chrono::seconds kSpare{10};
-constexpr std::uint64_t kMostStackBytes = std::uint64_t{256} << 20U;
+constexpr std::uint64_t kMostBytesOfStacks = std::uint64_t{256} << 20U;
 
 class Waits {
   public:
@@ -174,7 +174,8 @@ class Waits {
         const auto last = end - expected_;
         auto took = expected_;
         while (!cancelled_) {
-            const auto pause = std::max<Clock::duration>(kBetweenReadings, kPauseParts * took);
+            const auto pause =
+                std::max<Clock::duration>(kBetweenReadings, kPausePartsOfAReading * took);
             sleep_until(std::min(last, Clock::now() + pause));
             const auto began = Clock::now();
             if (cancelled_ || began + took >= last) {
@@ -313,7 +314,7 @@ class Waits {
             ++report_.not_waiting[stack.process.status];
             return;
         }
-        if (report_.stacks.bytes() >= kMostStackBytes) {
+        if (report_.stacks.bytes() >= kMostBytesOfStacks) {
             ++report_.left_out;
             return;
         }

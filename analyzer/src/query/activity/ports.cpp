@@ -16,7 +16,7 @@ namespace beamdump::query {
 
 namespace {
 
-enum Place : std::uint8_t {
+enum PortPlace : std::uint8_t {
     kPort,
     kName,
     kDriver,
@@ -41,7 +41,7 @@ enum Place : std::uint8_t {
     kPlaces
 };
 
-constexpr std::array<Column, kPlaces> kColumns = {
+constexpr std::array<Column, kPlaces> kPortColumns = {
     {{.name = "port", .title = "PORT", .sentence = "#Port<0.N>"},
      {.name = "name",
       .title = "NAME",
@@ -130,7 +130,7 @@ Row row_of(Dump& dump, const records::Port& port) {
 }  // namespace
 
 std::span<const Column> port_columns() {
-    return kColumns;
+    return kPortColumns;
 }
 
 namespace {
@@ -159,7 +159,7 @@ Result<void> visit_rows(Dump& dump, const std::function<void(Row)>& visit) {
 }  // namespace
 
 Result<RowList> list_ports(Dump& dump, const RowQuery& query) {
-    ASSIGN_OR_RETURN(auto list, RowList::make(kColumns, query));
+    ASSIGN_OR_RETURN(auto list, RowList::make(kPortColumns, query));
     RETURN_IF_ERROR(visit_rows(dump, [&](Row row) { list.add(std::move(row)); }));
     RETURN_IF_ERROR(name_processes(dump, list,
                                    {.pid = kConnected,
@@ -171,11 +171,11 @@ Result<RowList> list_ports(Dump& dump, const RowQuery& query) {
 
 Result<void> visit_ports(Dump& dump, const std::function<void(const PortState&)>& visit) {
     return visit_rows(dump, [&](const Row& row) {
-        const auto flag = [&row](Place place) {
+        const auto flag = [&row](PortPlace place) {
             const auto* const set = std::get_if<bool>(&row[place]);
             return set == nullptr ? std::nullopt : std::optional(*set);
         };
-        const auto count = [&row](Place place) {
+        const auto count = [&row](PortPlace place) {
             const auto* const set = std::get_if<std::uint64_t>(&row[place]);
             return set == nullptr ? std::nullopt : std::optional(*set);
         };

@@ -84,7 +84,7 @@ constexpr std::array<Column, 17> kSchedulerColumns = {
                   "into itself, over so many members, and is walked for ever"}}};
 
 /// erl_vm.h: at most 1,024 of each of the three kinds.
-constexpr std::size_t kMost = 4096;
+constexpr std::size_t kMostSchedulers = 4096;
 
 constexpr std::array<std::string_view, 4> kKinds = {"unknown", "normal", "dirty_cpu", "dirty_io"};
 
@@ -107,7 +107,7 @@ std::optional<std::string> state_of(std::optional<bool> busy, std::optional<bool
 
 std::unexpected<Error> too_many() {
     return fail(ErrorCode::kCorrupt,
-                fmt::format("the dump has over {} schedulers or run queues", kMost));
+                fmt::format("the dump has over {} schedulers or run queues", kMostSchedulers));
 }
 
 /// Lines of the records.
@@ -115,8 +115,8 @@ class Recorded {
   public:
     /// kCorrupt: more of them than a node can have.
     Result<void> take(const records::Schedulers& page) {
-        if (schedulers_.size() + page.scheduler().size() > kMost ||
-            queues_.size() + page.run_queue().size() > kMost) {
+        if (schedulers_.size() + page.scheduler().size() > kMostSchedulers ||
+            queues_.size() + page.run_queue().size() > kMostSchedulers) {
             return too_many();
         }
         for (const auto& scheduler : page.scheduler()) {

@@ -19,9 +19,17 @@ namespace beamdump::query {
 
 namespace {
 
-enum Place : std::size_t { kAddress, kBytes, kReferences, kHolders, kCaptured, kResource, kPlaces };
+enum BinaryPlace : std::size_t {
+    kAddress,
+    kBytes,
+    kReferences,
+    kHolders,
+    kCaptured,
+    kResource,
+    kPlaces
+};
 
-constexpr std::array<Column, kPlaces> kColumns = {{
+constexpr std::array<Column, kPlaces> kBinaryColumns = {{
     {.name = "address",
      .title = "address",
      .kind = ColumnKind::kAddress,
@@ -93,7 +101,7 @@ Result<ProcessesRead> count_holders(Dump& dump, const ReadProgress& progress,
 
 Result<NodeBinaries> list_binaries(Dump& dump, const RowQuery& query, const InputLimits& limits,
                                    const ReadProgress& progress) {
-    ASSIGN_OR_RETURN(auto list, RowList::make(kColumns, query));
+    ASSIGN_OR_RETURN(auto list, RowList::make(kBinaryColumns, query));
     NodeBinaries answer{.list = std::move(list)};
     ASSIGN_OR_RETURN(const auto types, resource_type_names(dump));
     answer.may_lack_some =
@@ -125,7 +133,7 @@ Result<NodeBinaries> list_binaries(Dump& dump, const RowQuery& query, const Inpu
 }  // namespace
 
 std::span<const Column> node_binary_columns() {
-    return kColumns;
+    return kBinaryColumns;
 }
 
 Result<NodeBinaries> node_binaries(Dump& dump, const RowQuery& query, const InputLimits& limits,

@@ -56,9 +56,9 @@ class MessageShapes {
     ExternalAtoms atoms_;
 };
 
-enum Place : std::uint8_t { kIndex, kQueue, kShape, kTerm, kPlaces };
+enum MessagePlace : std::uint8_t { kIndex, kQueue, kShape, kTerm, kPlaces };
 
-constexpr std::array<Column, kPlaces> kColumns = {
+constexpr std::array<Column, kPlaces> kMessageColumns = {
     {{.name = "index", .kind = ColumnKind::kSpan},
      {.name = "queue", .one_of = "inner middle outer buffer"},
      {.name = "shape"},
@@ -449,7 +449,7 @@ std::string queue_text(records::QueueKind kind) {
 }
 
 std::span<const Column> message_columns() {
-    return kColumns;
+    return kMessageColumns;
 }
 
 Result<MessagesBy> parse_messages_by(std::string_view name) {
@@ -461,7 +461,7 @@ Result<std::unique_ptr<MessageListing>> MessageListing::open(Dump& dump, const s
                                                              const MessagesOptions& options) {
     std::vector<RowFilter> filters;
     for (const std::string& text : options.filters) {
-        ASSIGN_OR_RETURN(filters.emplace_back(), RowFilter::parse(kColumns, text));
+        ASSIGN_OR_RETURN(filters.emplace_back(), RowFilter::parse(kMessageColumns, text));
     }
     ASSIGN_OR_RETURN(auto process, open_process(dump, name));
     return std::unique_ptr<MessageListing>(

@@ -16,11 +16,11 @@ namespace beamdump::query {
 
 namespace {
 
-constexpr std::size_t kLongestName = 200;
+constexpr std::size_t kLongestGroupName = 200;
 
 std::string text_of(OpenedProcess& process, std::uint64_t word) {
     TermPrinter printer(process.context(), process.scheme);
-    const TermText text = term_text(printer, word, kLongestName);
+    const TermText text = term_text(printer, word, kLongestGroupName);
     return text.text + (text.cut ? "..." : "");
 }
 

@@ -35,7 +35,7 @@ constexpr std::array<Named<GroupSort>, 5> kGroupSorts = {{{"memory", GroupSort::
                                                           {"name", GroupSort::kName}}};
 
 /// A group while it is added up.
-struct Sums {
+struct GroupSums {
     GroupLine group;
     std::uint64_t largest_row = 0;
     std::optional<std::uint64_t> largest_bytes;
@@ -47,7 +47,7 @@ void add_known(std::optional<std::uint64_t>& sum, const std::optional<std::uint6
     }
 }
 
-bool group_before(GroupSort sort, const Sums& a, const Sums& b) {
+bool group_before(GroupSort sort, const GroupSums& a, const GroupSums& b) {
     const GroupLine& left = a.group;
     const GroupLine& right = b.group;
     const auto by = [&](const auto& of_left, const auto& of_right) {
@@ -149,14 +149,14 @@ Result<ProcessGroups> process_groups(Dump& dump, const std::string& file,
         answer.read = names->counts();
         answer.told = !names->empty();
     }
-    std::unordered_map<std::string, Sums> groups;
+    std::unordered_map<std::string, GroupSums> groups;
     const auto visit = [&](std::uint64_t row, ProcessIndex::Values values) {
         if (!matches(values)) {
             return true;
         }
         ++answer.matching;
         const auto [place, is_new] = groups.try_emplace(name_of(values));
-        Sums& sums = place->second;
+        GroupSums& sums = place->second;
         ++sums.group.count;
         add_known(sums.group.memory_bytes, values[memory]);
         add_known(sums.group.messages, values[queue]);
@@ -170,9 +170,10 @@ Result<ProcessGroups> process_groups(Dump& dump, const std::string& file,
     RETURN_IF_ERROR(dump.processes().visit(columns.columns(), visit));
     answer.group_count = groups.size();
     answer.untold = matches.untold();
-    FirstItems<Sums> first(options.limit, [sort = options.sort](const Sums& a, const Sums& b) {
-        return group_before(sort, a, b);
-    });
+    FirstItems<GroupSums> first(options.limit,
+                                [sort = options.sort](const GroupSums& a, const GroupSums& b) {
+                                    return group_before(sort, a, b);
+                                });
     for (auto& [name, sums] : groups) {
         if (!name.empty()) {
             sums.group.name = name;
@@ -181,7 +182,7 @@ Result<ProcessGroups> process_groups(Dump& dump, const std::string& file,
     }
     auto shown = first.take();
     std::vector<std::uint64_t> largest(shown.size());
-    std::ranges::transform(shown, largest.begin(), &Sums::largest_row);
+    std::ranges::transform(shown, largest.begin(), &GroupSums::largest_row);
     ASSIGN_OR_RETURN(const auto rows, dump.processes().rows(largest));
     ProcessNames names_of_largest(dump);
     for (std::size_t i = 0; i < shown.size(); ++i) {

@@ -100,7 +100,7 @@ class Forest {
 
   private:
     Result<void> read_index() {
-        constexpr std::array kColumns = {
+        constexpr std::array kReadColumns = {
             records::PROCESS_COLUMN_OWNER_ID, records::PROCESS_COLUMN_MEMORY_BYTES,
             records::PROCESS_COLUMN_MESSAGE_QUEUE_LENGTH, records::PROCESS_COLUMN_REGISTERED_NAME};
         const auto visit = [this](std::uint64_t row, ProcessIndex::Values values) {
@@ -112,7 +112,7 @@ class Forest {
             budget_.use_memory(kTreeProcessMemory + (values[3] ? kTreeNameMemory : 0));
             return row + 1 < kNone && !budget_.memory_exceeded();
         };
-        RETURN_IF_ERROR(dump_.processes().visit(kColumns, visit));
+        RETURN_IF_ERROR(dump_.processes().visit(kReadColumns, visit));
         RETURN_IF_ERROR(budget_.check_memory());
         parent_.assign(sums_.size(), kNone);
         return {};

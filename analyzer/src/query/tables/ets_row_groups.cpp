@@ -26,7 +26,7 @@ constexpr std::array<Column, 4> kRowColumns = {{{"key", "KEY", ColumnKind::kText
                                                 {"size", "SIZE"},
                                                 {"words", "WORDS", ColumnKind::kCount}}};
 /// What keys have in common comes first: longer texts would make a group of each key.
-constexpr std::size_t kKeyBytes = 32;
+constexpr std::size_t kGroupKeyBytes = 32;
 constexpr std::uint64_t kMaxShownElements = 8;
 
 std::string key_text(EtsRowListing::Reader& reader, const TagScheme& scheme, std::uint64_t row,
@@ -36,7 +36,7 @@ std::string key_text(EtsRowListing::Reader& reader, const TagScheme& scheme, std
     if (!word) {
         return "?";
     }
-    const auto text = term_text(reader.printer, *word, kKeyBytes);
+    const auto text = term_text(reader.printer, *word, kGroupKeyBytes);
     return folded_digits(text.text) + (text.cut ? "..." : "");
 }
 

@@ -18,8 +18,8 @@ constexpr std::size_t kMostText = 200;
 
 using Bytes = std::span<const std::uint8_t>;
 
-/// Where a term lies in bytes.
-struct TermPlace {
+/// Where a term lies in the bytes.
+struct ByteRange {
     std::uint64_t begin = 0;
     std::uint64_t end = 0;
 };
@@ -29,7 +29,7 @@ class Attributes {
     explicit Attributes(Bytes bytes) : bytes_(bytes), source_(bytes) { reader_.open(source_); }
 
     /// The value of a key in a list of pairs. Every item of the bytes is passed once.
-    std::optional<TermPlace> value(std::string_view key) {
+    std::optional<ByteRange> value(std::string_view key) {
         const auto list = read_external_item(reader_, 1);
         if (bytes_.empty() || bytes_.front() != kExternalVersion ||
             list.status != ExternalStatus::kHere || list.kind != ExternalKind::kList) {
@@ -54,7 +54,7 @@ class Attributes {
 
     /// What a list of one holds; any other term itself. In external format a list of small numbers
     /// is a string.
-    std::optional<TermPlace> only_element(TermPlace list) {
+    std::optional<ByteRange> only_element(ByteRange list) {
         const auto item = read_external_item(reader_, list.begin);
         if (item.kind != ExternalKind::kList || item.count != 1) {
             return list;
@@ -66,7 +66,7 @@ class Attributes {
     }
 
     /// The number that a string of one byte stands for.
-    std::optional<std::uint8_t> only_byte(TermPlace string) {
+    std::optional<std::uint8_t> only_byte(ByteRange string) {
         const auto item = read_external_item(reader_, string.begin);
         return item.kind == ExternalKind::kString && item.count == 1
                    ? std::optional(bytes_[item.content])
@@ -78,9 +78,9 @@ class Attributes {
         return skip_external(reader_, at, budget_) == ExternalStatus::kHere;
     }
 
-    std::optional<TermPlace> place(std::uint64_t begin) {
+    std::optional<ByteRange> place(std::uint64_t begin) {
         std::uint64_t end = begin;
-        return skip(end) ? std::optional(TermPlace{begin, end}) : std::nullopt;
+        return skip(end) ? std::optional(ByteRange{begin, end}) : std::nullopt;
     }
 
     bool is_atom(const ExternalItem& item, std::string_view text) {

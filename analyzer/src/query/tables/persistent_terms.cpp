@@ -15,9 +15,9 @@
 namespace beamdump::query {
 namespace {
 
-enum Place : std::uint8_t { kKey, kWords, kMemory, kValue, kLeftOut, kPlaces };
+enum PersistentTermPlace : std::uint8_t { kKey, kWords, kMemory, kValue, kLeftOut, kPlaces };
 
-constexpr std::array<Column, kPlaces> kColumns = {
+constexpr std::array<Column, kPlaces> kTermColumns = {
     {{.name = "key",
       .title = "KEY",
       .shrinks = true,
@@ -56,7 +56,7 @@ struct Found {
     }
 };
 /// Says whether to go on. Null: a term whose words are not here.
-using Visit = std::function<bool(const Found&)>;
+using VisitTerm = std::function<bool(const Found&)>;
 
 void count_last(const records::PersistentTerms& record, PersistentTermCounts& counts) {
     counts.changed = record.changed();
@@ -73,7 +73,7 @@ void count_last(const records::PersistentTerms& record, PersistentTermCounts& co
     }
 }
 
-Result<bool> visit_record(Dump& dump, std::uint64_t offset, const Visit& visit,
+Result<bool> visit_record(Dump& dump, std::uint64_t offset, const VisitTerm& visit,
                           PersistentTermCounts& counts) {
     ASSIGN_OR_RETURN(const auto record, dump.reader().message_at<records::PersistentTerms>(
                                             offset, format::RecordKind::kPersistentTerms));
@@ -120,7 +120,7 @@ Result<bool> visit_record(Dump& dump, std::uint64_t offset, const Visit& visit,
     return true;
 }
 
-Result<PersistentTermCounts> visit_terms(Dump& dump, const Visit& visit) {
+Result<PersistentTermCounts> visit_terms(Dump& dump, const VisitTerm& visit) {
     const auto& offsets = dump.trailer().persistent_terms_offset();
     if (offsets.empty()) {
         return fail(ErrorCode::kNotFound,
@@ -155,12 +155,12 @@ Result<TagScheme> printed_scheme(Dump& dump) {
 }  // namespace
 
 std::span<const Column> persistent_term_columns() {
-    return kColumns;
+    return kTermColumns;
 }
 
 Result<PersistentTermsAnswer> list_persistent_terms(Dump& dump, const RowQuery& query,
                                                     std::size_t term_bytes) {
-    ASSIGN_OR_RETURN(auto list, RowList::make(kColumns, query));
+    ASSIGN_OR_RETURN(auto list, RowList::make(kTermColumns, query));
     ASSIGN_OR_RETURN(const auto scheme, printed_scheme(dump));
     PersistentTermsAnswer answer{std::move(list), {}, 0};
     const auto text = [&](const Found& found, std::uint64_t word) -> Cell {

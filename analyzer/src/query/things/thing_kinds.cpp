@@ -69,7 +69,7 @@ constexpr std::array kDump = {text("file"),
                               count("unexplained_bytes")};
 constexpr std::array kFinding = {text("id"), text("sentence"), text("command")};
 constexpr std::array kFindingLeftOut = {text("id"), text("reason")};
-constexpr std::array kMemory = {text("category"), count("bytes")};
+constexpr std::array kMemoryCategory = {text("category"), count("bytes")};
 constexpr std::array kResident = {text("name"), count("bytes"), count("blocks")};
 constexpr std::array kGroup = {text("group_by"), text("name"),        count("count"),
                                count("memory"),  count("reductions"), count("message_queue_len"),
@@ -116,7 +116,7 @@ std::vector<Column> renamed(std::span<const Column> columns, std::string_view fr
 BEAMDUMP_KIND(dump_kind, "dump", "dumps", kDump)
 BEAMDUMP_KIND(finding_kind, "finding", "findings", kFinding)
 BEAMDUMP_KIND(finding_left_out_kind, "finding_left_out", "findings_left_out", kFindingLeftOut)
-BEAMDUMP_KIND(memory_kind, "memory", "memory", kMemory)
+BEAMDUMP_KIND(memory_kind, "memory", "memory", kMemoryCategory)
 BEAMDUMP_KIND(resident_kind, "resident", "resident", kResident)
 BEAMDUMP_KIND(group_kind, "group", "groups", kGroup)
 BEAMDUMP_KIND(parent_kind, "parent", "parents", kParent)

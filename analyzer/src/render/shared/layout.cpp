@@ -21,13 +21,13 @@ std::string list_text(const std::vector<std::string>& items) {
 }
 
 /// Those that are named; JSON has all.
-constexpr std::size_t kMostNamed = 12;
+constexpr std::size_t kMostNamedFields = 12;
 
 std::string unverified_text(std::vector<std::string> values) {
     const auto all = values.size();
-    if (all > kMostNamed) {
-        values.resize(kMostNamed);
-        values.push_back(fmt::format("{} more (--json names all)", all - kMostNamed));
+    if (all > kMostNamedFields) {
+        values.resize(kMostNamedFields);
+        values.push_back(fmt::format("{} more (--json names all)", all - kMostNamedFields));
     }
     return "no check could verify " + list_text(values);
 }

@@ -139,12 +139,12 @@ Result<void> write_binary(Dump& dump, const records::Binary& binary, TextOutput&
     return {};
 }
 
-constexpr std::string_view kHead = "erl_crash_dump";
+constexpr std::string_view kDumpHead = "erl_crash_dump";
 
 /// Whether sections with that tag are made from records.
 bool is_of_records(std::string_view tag) {
     return tag.starts_with("proc") || tag == "binary" || tag == "literals" || tag == "end" ||
-           tag == kHead;
+           tag == kDumpHead;
 }
 
 class Writer {
@@ -152,7 +152,7 @@ class Writer {
     explicit Writer(TextOutput& out) : out_(out) {}
 
     void section(const records::CrashSection& section, bool first) {
-        const bool is_head = first && section.tag() == kHead && !section.continues();
+        const bool is_head = first && section.tag() == kDumpHead && !section.continues();
         if (!section.continues()) {
             shown_ = is_head || !is_of_records(section.tag());
         }
@@ -160,7 +160,7 @@ class Writer {
             return;
         }
         if (is_head) {
-            title(kHead, kTextVersion);
+            title(kDumpHead, kTextVersion);
         } else if (!section.continues()) {
             title(section.tag(), section.argument());
         }
@@ -357,7 +357,7 @@ Result<void> write_kept_sections(Dump& dump, TextOutput& out) {
             return wrap("reading sections", std::move(page.error()));
         }
         for (const auto& section : page->section()) {
-            if (first && section.tag() != kHead) {
+            if (first && section.tag() != kDumpHead) {
                 write_head(dump, "", out);
             }
             writer.section(section, first);

@@ -12,9 +12,9 @@ namespace {
 
 constexpr auto kTableEntries = static_cast<int>(limits::kEntriesOfAPage);
 
-class Writer {
+class NamesWriter {
   public:
-    Writer(const Names& names, DumpWriter& writer, records::Trailer& trailer)
+    NamesWriter(const Names& names, DumpWriter& writer, records::Trailer& trailer)
         : names_(names), writer_(writer), trailer_(trailer) {}
 
     Result<void> atoms();
@@ -45,7 +45,7 @@ class Writer {
     records::Trailer& trailer_;
 };
 
-Result<void> Writer::atoms() {
+Result<void> NamesWriter::atoms() {
     records::Atoms page;
     std::size_t bytes = 0;
     const auto flush_page = [&]() -> Result<void> {
@@ -72,9 +72,9 @@ Result<void> Writer::atoms() {
     return flush_page();
 }
 
-Result<void> Writer::module(std::uint32_t name,
-                            const std::map<std::uint64_t, Names::Code>& functions,
-                            records::ModuleIndexPage& index) {
+Result<void> NamesWriter::module(std::uint32_t name,
+                                 const std::map<std::uint64_t, Names::Code>& functions,
+                                 records::ModuleIndexPage& index) {
     std::uint64_t last = 0;
     for (const auto& [start, code] : functions) {
         last = std::max(last, code.last);
@@ -105,7 +105,7 @@ Result<void> Writer::module(std::uint32_t name,
 
 /// Functions of one module are contiguous, except for those of an old version, which the text does
 /// not distinguish: ranges are split where another module is between.
-Result<void> Writer::code() {
+Result<void> NamesWriter::code() {
     struct Entry {
         std::uint32_t module = 0;
         std::uint64_t start = 0;
@@ -142,7 +142,7 @@ Result<void> Writer::code() {
                  *trailer_.mutable_module_index_offset());
 }
 
-Result<void> Writer::funs() {
+Result<void> NamesWriter::funs() {
     records::FunEntries page;
     for (const auto& [fun, address] : names_.funs()) {
         auto& entry = *page.add_entry();
@@ -160,7 +160,7 @@ Result<void> Writer::funs() {
                  *trailer_.mutable_fun_entries_offset());
 }
 
-Result<void> Writer::exports() {
+Result<void> NamesWriter::exports() {
     records::Exports page;
     for (const auto& [function, address] : names_.exports()) {
         page.add_address(address);
@@ -176,7 +176,7 @@ Result<void> Writer::exports() {
                  *trailer_.mutable_exports_offset());
 }
 
-Result<void> Writer::nodes(std::string_view own) {
+Result<void> NamesWriter::nodes(std::string_view own) {
     records::NodeEntries page;
     for (const auto& [node, address] : names_.nodes()) {
         auto& entry = *page.add_entry();
@@ -194,7 +194,7 @@ Result<void> Writer::nodes(std::string_view own) {
                  *trailer_.mutable_node_entries_offset());
 }
 
-Result<void> Writer::catches() {
+Result<void> NamesWriter::catches() {
     records::Catches page;
     std::uint32_t index = 1;
     for (const auto address : names_.catches()) {
@@ -212,7 +212,7 @@ Result<void> Writer::catches() {
                  *trailer_.mutable_catches_offset());
 }
 
-Result<void> Writer::code_points() {
+Result<void> NamesWriter::code_points() {
     records::CodePoints page;
     for (const auto& [address, shown] : names_.code_points()) {
         auto& point = *page.add_point();
@@ -328,12 +328,12 @@ Result<void> restore_page(const records::CrashNames& page, Names& names) {
 }  // namespace
 
 Result<void> write_atoms(const Names& names, DumpWriter& writer, records::Trailer& trailer) {
-    return Writer(names, writer, trailer).atoms();
+    return NamesWriter(names, writer, trailer).atoms();
 }
 
 Result<void> write_names(const Names& names, std::string_view node_name, DumpWriter& writer,
                          records::Trailer& trailer) {
-    Writer tables(names, writer, trailer);
+    NamesWriter tables(names, writer, trailer);
     auto done = tables.atoms();
     if (done) {
         done = tables.code();

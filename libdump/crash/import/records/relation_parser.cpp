@@ -39,7 +39,7 @@ struct Numbers {
 };
 
 /// `0.1.2>` after the opening `<`.
-Numbers numbers_of(std::string_view text) {
+Numbers numbers_in_brackets(std::string_view text) {
     Numbers numbers;
     while (!text.empty()) {
         std::uint64_t value = 0;
@@ -70,7 +70,7 @@ class RelationReader {
         if (!port && !entry.starts_with('<')) {
             return;
         }
-        const auto numbers = numbers_of(entry.substr(port ? kPort.size() : 1)).values;
+        const auto numbers = numbers_in_brackets(entry.substr(port ? kPort.size() : 1)).values;
         auto& link = *page().add_link();
         if (numbers.size() < 2) {
             return;
@@ -99,7 +99,7 @@ class RelationReader {
         entry.remove_prefix(entry.find(',') + 1);
         other(entry, monitor);
         if (const auto reference = entry.rfind(kReference); reference != std::string_view::npos) {
-            auto numbers = numbers_of(entry.substr(reference + kReference.size())).values;
+            auto numbers = numbers_in_brackets(entry.substr(reference + kReference.size())).values;
             // Printed with the node's channel before them, the highest first; of a reference that
             // knows its process, that one's come before the three that it goes by.
             constexpr std::size_t kNumbers = 3;
@@ -118,7 +118,7 @@ class RelationReader {
     void other(std::string_view text, records::Monitor& monitor) {
         if (text.starts_with('<') || text.starts_with(kPort)) {
             const bool port = text.starts_with(kPort);
-            const auto numbers = numbers_of(text.substr(port ? kPort.size() : 1)).values;
+            const auto numbers = numbers_in_brackets(text.substr(port ? kPort.size() : 1)).values;
             if (numbers.size() < 2) {
                 return;
             }

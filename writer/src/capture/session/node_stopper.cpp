@@ -16,7 +16,7 @@ namespace {
 constexpr std::chrono::milliseconds kMaxWaiting{50};
 /// How often is looked for a good moment. Before one stop it is waited for a third of the patience
 /// at most: a process may stay where it cannot be captured, and another stop is made then.
-constexpr std::chrono::microseconds kBetweenLooks{200};
+constexpr std::chrono::microseconds kBetweenLooksForMoment{200};
 constexpr int kStopsToWaitFor = 3;
 
 }  // namespace
@@ -62,7 +62,7 @@ void NodeStopper::await_good_moment() {
     const auto end = begin + std::min(patience_left_, parts_.patience / kStopsToWaitFor);
     while (std::chrono::steady_clock::now() < end && !collectors_.is_good_moment() &&
            !parts_.cancelled()) {
-        std::this_thread::sleep_for(kBetweenLooks);
+        std::this_thread::sleep_for(kBetweenLooksForMoment);
     }
     patience_left_ -= std::min<std::chrono::nanoseconds>(patience_left_,
                                                          std::chrono::steady_clock::now() - begin);

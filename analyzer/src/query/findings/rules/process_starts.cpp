@@ -31,13 +31,13 @@ constexpr std::uint64_t kShareOfStarts = 2;
 constexpr std::uint64_t kPartsOfAProcessor = 10;
 
 /// The kind of most processes that have hardly run yet.
-struct Kind {
+struct StartKind {
     std::string name;
     std::uint64_t count = 0;
     std::uint64_t of = 0;
 };
 
-Result<std::optional<Kind>> fresh_kind(NodeFacts& facts) {
+Result<std::optional<StartKind>> fresh_kind(NodeFacts& facts) {
     ASSIGN_OR_RETURN(const auto* scan, facts.processes());
     std::map<std::string, std::uint64_t> kinds;
     for (const auto row : scan->fresh.rows) {
@@ -49,8 +49,8 @@ Result<std::optional<Kind>> fresh_kind(NodeFacts& facts) {
     }
     const auto most = std::ranges::max_element(kinds, {}, &decltype(kinds)::value_type::second);
     return most == kinds.end()
-               ? std::optional<Kind>()
-               : std::optional(Kind{most->first, most->second, scan->fresh.rows.size()});
+               ? std::optional<StartKind>()
+               : std::optional(StartKind{most->first, most->second, scan->fresh.rows.size()});
 }
 
 }  // namespace
