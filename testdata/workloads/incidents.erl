@@ -393,4 +393,4 @@ handle_cast(stick, State) ->
 
 %% As code that asks something again and again until it has an answer.
 retry() ->
-    receive after 100 -> retry() end.
+    receive answer -> ok after 100 -> retry() end.

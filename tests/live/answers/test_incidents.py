@@ -26,10 +26,11 @@ INCIDENTS = {
     "dictionary": ("large_dictionary", "incident_dictionary"),
     "heap": ("process_memory", "incident_heap"),
     "deadlock": ("call_cycle", "incident_one"),
-    "stuck_server": ("waiting_callers", "incident_stuck"),
+    "stuck_server": ("waiting_callers", "waiting in incidents:handle_cast/2 (incidents.erl, line"),
     "stuck_process": ("waiting_callers", "incident_plain"),
     "chain": ("waiting_callers", "incident_last"),
-    "sleeping_server": ("waiting_callers", "30 callers wait for incident_sleeping"),
+    "sleeping_server": ("waiting_callers", "waiting in incidents:retry/0, for incidents:handle_cast/2 "
+                        "(incidents.erl, line"),
     "application_start": ("stuck_start", "The application incident_application has not started: "
                           "incidents:start/2, which"),
     "application_child": ("stuck_start", "The application incident_application has not started: "
