@@ -48,12 +48,12 @@ INCIDENTS = {
     "timers_of_nobody": ("orphaned_timers", "incident_gone"),
     "timers_of_one": ("orphaned_timers", "for one receiver, incident_timers"),
     "restart_loop": ("restart_loop", "incident_supervisor"),
-    "persistent_terms": ("persistent_terms", "Persistent terms are replaced or erased often"),
     "binaries": ("binary_memory", "of which incident_binaries"),
     "table_of_binaries": ("binary_memory", "rows of tables, messages that wait, ports or native code keep"),
     "old_code": ("old_code", "planted_old"),
-    # Last: atoms remain.
+    # Last: atoms remain, and on a busy machine what is left to the collector of literals.
     "atoms": ("atom_table", "incident_param_N"),
+    "persistent_terms": ("persistent_terms", "Persistent terms are replaced or erased often"),
 }
 # What is said of what a crash dump's text never has.
 LACKING = ("dump has no (sockets|blocks of allocators|sections of (schedulers|ETS tables|ports|timers|other nodes"
