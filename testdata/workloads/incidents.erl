@@ -83,8 +83,8 @@ make(<<"table">>, _) ->
 make(<<"fixed_table">>, _) ->
     incident_fixed = ets:new(incident_fixed, [named_table, public]),
     true = ets:safe_fixtable(incident_fixed, true),
-    _ = [begin ets:insert(incident_fixed, {N, lists:seq(1, 40)}), ets:delete(incident_fixed, N) end
-         || N <- lists:seq(1, 80000)],
+    _ = [begin ets:insert(incident_fixed, {N, lists:seq(1, 160)}), ets:delete(incident_fixed, N) end
+         || N <- lists:seq(1, 20000)],
     none;
 make(<<"dictionary">>, _) ->
     new(incident_dictionary, fun(Owner) ->
@@ -393,4 +393,4 @@ handle_cast(stick, State) ->
 
 %% As code that asks something again and again until it has an answer.
 retry() ->
-    receive after 100 -> retry() end.
+    receive answer -> ok after 100 -> retry() end.

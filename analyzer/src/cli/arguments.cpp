@@ -154,6 +154,7 @@ Result<std::variant<Request, Notice>> parse_arguments(std::vector<std::string> a
         "Example: beamdump-analyze node.beamdump\n"
         "Example: beamdump-analyze processes node.beamdump --sort queue --limit 5\n"
         "Example: beamdump-analyze processes --help\n"
+        "What to ask, by symptom: docs/symptoms.md (/usr/share/doc/beamdump/docs).\n"
         "Exit status: 0 done, 1 failed, 2 wrong usage, 3 done but incomplete.");
     for (auto& [command, group] : commands) {
         const auto description = command->description();

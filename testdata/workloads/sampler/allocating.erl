@@ -4,6 +4,7 @@
 %% others, three times as often by one as by the other, and counted. Or, after "messages": it and a
 %% process that waits for its messages, of 2,000 words, build as many words as each other. Or, after
 %% "recursion": in rounds, in which a function whose calls are nested builds six times as many words as one that loops.
+%% Or, after "kinds": in rounds of functions that build lists, tuples, funs, binaries and maps each.
 -module(allocating).
 -export([start/1, tell/1, worker/0, receiver/0]).
 
@@ -30,14 +31,18 @@ callers() -> [list, pairs, some, spin].
 %% "rounds": how many rounds the worker has done. "words": the words that each function has
 %% allocated by the VM's own tracing (call_memory, OTP 27 on) in a second of these rounds:
 %% "listing 12000 ...".
-%% "functions", "callers", "calls" and "messages": which rounds it does from now on. "counted": how many calls of
-%% built/2 there were.
+%% "functions", "callers", "calls", "messages", "recursion" and "kinds": which rounds it does from now on. "counted":
+%% how many calls of built/2 there were. "known": the words that each function of "kinds" builds in a round, by
+%% the heap of a process that is not collected meanwhile.
 tell(<<"rounds">>) -> integer_to_binary(counters:get(persistent_term:get(?MODULE), ?ROUNDS));
 tell(<<"functions">>) -> rounds(0);
 tell(<<"callers">>) -> rounds(1);
 tell(<<"calls">>) -> rounds(2);
 tell(<<"messages">>) -> rounds(3);
 tell(<<"recursion">>) -> rounds(4);
+tell(<<"kinds">>) -> rounds(5);
+tell(<<"known">>) ->
+    iolist_to_binary(lists:join(" ", [io_lib:format("~s ~b", [Function, words_of(Fun)]) || {Function, Fun} <- kinds()]));
 tell(<<"counted">>) -> integer_to_binary(counters:get(persistent_term:get(?MODULE), ?CALLS));
 tell(<<"words">>) ->
     Worker = whereis(allocating_worker),
@@ -79,7 +84,8 @@ rounds_of_work() ->
             1 -> {much(30000), spin(100000), little(10000), spin(100000)};
             2 -> {often(), often(), often(), seldom(), briefly()};
             3 -> send(get(message));
-            4 -> {nested(60000), list(10000)}
+            4 -> {nested(60000), list(10000)};
+            5 -> [Fun() || {_, Fun} <- kinds()]
         end,
     counters:add(Counters, ?ROUNDS, 1),
     rounds_of_work().
@@ -130,6 +136,36 @@ nested(Times) -> {nested, length(nesting(Times))}.
 %% 2 words each as a call returns.
 nesting(0) -> [];
 nesting(Times) -> [Times | nesting(Times - 1)].
+
+kinds() ->
+    [{nesting, fun() -> nested(20000) end}, {listing, fun() -> list(20000) end},
+     {tupling, fun() -> {tuples, tupling(10000, [])} end}, {closing, fun() -> {funs, closing(5000, [])} end},
+     {packing, fun() -> {binaries, packing(6000, [])} end}, {mapping, fun() -> {maps, mapping(8000, [])} end}].
+
+words_of(Fun) ->
+    used_after(Fun) - used_after(fun() -> nothing end).
+
+%% Another process has to ask: a process that asks for itself has all that is free reserved.
+used_after(Fun) ->
+    Owner = self(),
+    Pid = spawn_opt(fun() -> Fun(), Owner ! {self(), done}, receive stop -> ok end end,
+                    [{min_heap_size, 1000000}]),
+    receive {Pid, done} -> ok end,
+    {garbage_collection_info, Info} = process_info(Pid, garbage_collection_info),
+    Pid ! stop,
+    proplists:get_value(heap_size, Info).
+
+tupling(0, List) -> length(List);
+tupling(Times, List) -> tupling(Times - 1, [{Times, List, []} | List]).
+
+closing(0, List) -> length(List);
+closing(Times, List) -> closing(Times - 1, [fun() -> Times end | List]).
+
+packing(0, List) -> length(List);
+packing(Times, List) -> packing(Times - 1, [<<Times:128>> | List]).
+
+mapping(0, List) -> length(List);
+mapping(Times, List) -> mapping(Times - 1, [#{key => Times, value => List} | List]).
 
 list(Times) -> {listed, listing(Times, [])}.
 pairs(Times) -> {paired, pairing(Times, [])}.

@@ -71,6 +71,15 @@ class BinaryParts(unittest.TestCase):
         for binary in wholes:
             self.assertLessEqual(binary["captured_bytes"], PREFIX + MOST_PARTS * OF_A_PART)
 
+    def test_what_was_not_asked_for_is_no_loss(self):
+        """Of binaries the first bytes are in the dump, as the capture was asked: exit status 0."""
+        for options in ([], ["--binary-bytes", "0"]):
+            dump = self.captured(*options)
+            for command in ("dictionary", "backtrace", "process", "term", "heap"):
+                with self.subTest(command, options=options):
+                    tools.expect(tools.analyze(command, dump, "parts_holder"), 0)
+            self.assertIn("#Bin<5000 bytes", tools.analyze("dictionary", dump, "parts_holder").output)
+
     def test_none_are_kept_where_no_bytes_are_asked_for(self):
         dump = self.captured("--binary-bytes", "0")
         self.assertEqual(self.dictionary(dump, "parts_holder")["begins_inside"],

@@ -26,10 +26,11 @@ INCIDENTS = {
     "dictionary": ("large_dictionary", "incident_dictionary"),
     "heap": ("process_memory", "incident_heap"),
     "deadlock": ("call_cycle", "incident_one"),
-    "stuck_server": ("waiting_callers", "incident_stuck"),
+    "stuck_server": ("waiting_callers", "waiting in incidents:handle_cast/2 (incidents.erl, line"),
     "stuck_process": ("waiting_callers", "incident_plain"),
     "chain": ("waiting_callers", "incident_last"),
-    "sleeping_server": ("waiting_callers", "30 callers wait for incident_sleeping"),
+    "sleeping_server": ("waiting_callers", "waiting in incidents:retry/0, for incidents:handle_cast/2 "
+                        "(incidents.erl, line"),
     "application_start": ("stuck_start", "The application incident_application has not started: "
                           "incidents:start/2, which"),
     "application_child": ("stuck_start", "The application incident_application has not started: "
@@ -47,12 +48,12 @@ INCIDENTS = {
     "timers_of_nobody": ("orphaned_timers", "incident_gone"),
     "timers_of_one": ("orphaned_timers", "for one receiver, incident_timers"),
     "restart_loop": ("restart_loop", "incident_supervisor"),
-    "persistent_terms": ("persistent_terms", "Persistent terms are replaced or erased often"),
     "binaries": ("binary_memory", "of which incident_binaries"),
     "table_of_binaries": ("binary_memory", "rows of tables, messages that wait, ports or native code keep"),
     "old_code": ("old_code", "planted_old"),
-    # Last: atoms remain.
+    # Last: atoms remain, and on a busy machine what is left to the collector of literals.
     "atoms": ("atom_table", "incident_param_N"),
+    "persistent_terms": ("persistent_terms", "Persistent terms are replaced or erased often"),
 }
 # What is said of what a crash dump's text never has.
 LACKING = ("dump has no (sockets|blocks of allocators|sections of (schedulers|ETS tables|ports|timers|other nodes"

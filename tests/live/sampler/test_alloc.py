@@ -20,6 +20,9 @@ from support.release import RELEASE
 
 INTERVALS = int(os.environ.get("BEAMDUMP_INTERVALS", "2400"))
 POINTS = 5
+KINDS_INTERVALS = 300
+# In the soak: on a busy machine a run lasts long.
+KINDS_RUNS = int(os.environ.get("BEAMDUMP_KINDS_RUNS", "0"))
 # 3 ms with 30,000 a second, and one more.
 BURST_SAMPLES = 91
 DONE, FAILED, WRONG, INCOMPLETE = 0, 1, 2, 3
@@ -119,6 +122,35 @@ class Alloc(unittest.TestCase):
         share, points = shares(words)["nesting"], 100 * error / all_words
         print(f"{intervals} intervals, nesting {share:.1f}% (within {points:.1f}), known 85.7%", flush=True)
         self.assertAlmostEqual(share, 600 / 7, delta=points)
+
+    @unittest.skipUnless(KINDS_RUNS, "BEAMDUMP_KINDS_RUNS: how many runs")
+    def test_kinds(self):
+        """Of functions that build lists, by nested calls and in a loop, tuples, funs, binaries and maps: each is within
+        the error that is stated with it, against the words that the node counts on a heap."""
+        told = self.node.ask("allocating known").split()
+        known = shares(dict(zip(told[::2], map(int, told[1::2]))))
+        self.node.ask("allocating kinds")
+        beyond = 0
+        for _ in range(KINDS_RUNS):
+            answer = self.seen_enough()
+            found = {one["function"].split("/")[0].split(":")[1]: one for one in answer["functions"]
+                     if one["function"].startswith("allocating:")}
+            told = []
+            for function, share in known.items():
+                words, error = (100 * found.get(function, {}).get(what, 0) / answer["words"]
+                                for what in ("words", "words_error"))
+                told.append(f"{function} {words:.1f}% (within {error:.1f}), known {share:.1f}%")
+                beyond += abs(words - share) > error
+            print(f"{answer['intervals']} intervals: {', '.join(told)}", flush=True)
+        self.assertLessEqual(beyond, KINDS_RUNS * len(known) // 10)
+
+    def seen_enough(self):
+        """An answer of so many intervals that each function is in some, however busy the machine is."""
+        for seconds in (5, 10, 20, 40, 80):
+            answer = self.alloc(f"{seconds}s")
+            if answer["intervals"] >= KINDS_INTERVALS:
+                break
+        return answer
 
     def test_messages(self):
         """Words of messages that arrive while a process waits are not its functions'."""

@@ -16,7 +16,7 @@ class Texts:
     """For comparison.compare(): compares and counts the texts that the oracle gave."""
 
     def __init__(self, dump, cookie=None):
-        """cookie: the node's cookie. A dump has asterisks in its place, and a word for the atom."""
+        """cookie: the node's cookie. A dump has four asterisks in its place, and a word for the atom."""
         self._dump = dump
         self._cookie = cookie and cookie.encode()
         self.backtraces = 0
@@ -103,7 +103,7 @@ class Texts:
         if not self._cookie:
             return text
         quoted = b'"' + self._cookie + b'"'
-        return text.replace(quoted, b'"' + b"*" * len(self._cookie) + b'"') \
+        return text.replace(quoted, b'"****"') \
                    .replace(self._cookie, b"'<cookie>'")
 
     def _decoded(self, text):

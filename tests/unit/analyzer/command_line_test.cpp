@@ -51,6 +51,7 @@ TEST(CommandLine, HelpAndVersionAreAnswers) {
     for (const char* command : {"summary", "processes", "process", "backtrace", "diff"}) {
         EXPECT_THAT(help.out, HasSubstr(command));
     }
+    EXPECT_THAT(help.out, HasSubstr("by symptom: docs/symptoms.md"));
     EXPECT_THAT(program.run({"backtrace", "--help"}).out, HasSubstr("--chunk-size"));
     EXPECT_THAT(program.run({"--version"}).out, StartsWith("beamdump-analyze "));
 }

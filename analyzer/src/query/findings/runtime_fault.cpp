@@ -86,11 +86,20 @@ constexpr auto kSigns = std::to_array<Sign>({
     {FaultClass::kData, "Missing data in ", true},
     {FaultClass::kData, "ERROR: Memory block", true},
     {FaultClass::kData, "driver_system_info(", true},
+    // socket_util.c; erl_bif_port.c; an instruction that the JIT has no code for
+    {FaultClass::kData, "Assertion failed: "},
+    {FaultClass::kData, "erl_bif_port.c, line "},
+    {FaultClass::kData, "NYI: ", true},
     // erl_init.c, erts_thr_fatal_error(): "Failed to create thread: eagain (11)"; erl_process.c
     {FaultClass::kSystem, "Failed to ", true},
     {FaultClass::kSystem, "Fatal error in ", true},
     {FaultClass::kSystem, "Can't allocate ", true},
     {FaultClass::kSystem, "getrusage(", true},
+    // memory that the allocators do not give
+    {FaultClass::kSystem, "Out of virtual memory in ", true},
+    // erl_poll.c of Windows
+    {FaultClass::kSystem, "Standby signalled by more threads", true},
+    {FaultClass::kSystem, "Unexpected event in break_waiter", true},
 });
 
 std::string words_of(FaultClass of, std::string_view slogan) {

@@ -24,8 +24,8 @@ struct RuntimeFault {
 };
 
 /// nullopt: a slogan of another kind, such as the node's own of erlang:halt/1. From the calls of
-/// erts_exit() that write a dump (OTP 25.2.3, 27.3.4; those of erl_exit() before OTP 19 are the
-/// same), by what is constant in their texts.
+/// erts_exit() that write a dump, by what is constant in their texts: in the sources of OTP 25.2.3
+/// and 27.3.4 (those of erl_exit() before OTP 19 are the same), and in the machine code of 29.1.1.
 std::optional<RuntimeFault> runtime_fault_of(std::string_view slogan);
 
 }  // namespace beamdump::query

@@ -93,7 +93,7 @@ std::vector<std::size_t> summed_columns(const std::vector<query::RowGroup>& grou
 
 /// The table alone.
 void row_table_text(Output& output, query::RowList& list, const query::DumpFacts& facts,
-                    const RowListExtras& extras) {
+                    const RowListTexts& texts, const RowListExtras& extras) {
     std::vector<Table::Column> head;
     for (const auto column : list.shown()) {
         head.push_back(head_of(list.columns()[column], list.columns()[column].shrinks));
@@ -120,7 +120,7 @@ void row_table_text(Output& output, query::RowList& list, const query::DumpFacts
             counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", count_text(count),
                                   facts.names.shown(text));
         }
-        output.print("{}\n", one_line(counts));
+        output.print("{}: {}\n", texts.things, one_line(counts));
     }
     print_rest(output, rows.size(), list.matching());
 }
@@ -207,7 +207,7 @@ void rows_text(Output& output, query::RowList& list, const query::DumpFacts& fac
     if (extras.text_before) {
         extras.text_before(output);
     }
-    row_table_text(output, list, facts, extras);
+    row_table_text(output, list, facts, texts, extras);
     if (!extras.text_after && !texts.section.empty() && list.total() != 0 &&
         query::may_lack_some(facts, texts.section)) {
         output.print(

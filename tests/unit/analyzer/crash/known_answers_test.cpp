@@ -192,8 +192,12 @@ TEST_F(Slogans, FaultsThatTheRuntimeFindsAreExplainedByTheirClass) {
         {"<0.9.0>: Stack overflow", data},
         {"Wild pointer found @ 0x00007f2000001000!", data},
         {"Damaged process dictionary found during get/1.", data},
+        {"socket_util.c:2948:esock_abort() Assertion failed: 0", data},
         {"erl_child_setup closed", "its helper erl_child_setup, "},
         {"Failed to write to erl_child_setup: 32", "its helper erl_child_setup, "},
+        {"Out of virtual memory in malloc (enomem)",
+         "the operating system refused what the runtime needs: Out of virtual memory in malloc "
+         "(enomem)"},
         {"Failed to create thread: eagain (11)",
          "the operating system refused what the runtime needs: Failed to create thread: eagain "
          "(11)"},

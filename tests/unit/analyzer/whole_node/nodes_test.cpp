@@ -44,7 +44,7 @@ TEST_F(NodesTest, ListsConnectionsTheLongestQueueFirst) {
 Needs Quotes  visible        connected  #Port<0.5>                  1.0 MiB  yes           0  1,000  20,000
 alpha         hidden         exiting    <0.2.0>     'Needs Quotes'      0 B                0      ?       ?
 loop          not_connected  pending                                      ?  ?             ?      ?       ?
-1 hidden, 1 not_connected, 1 visible
+nodes: 1 hidden, 1 not_connected, 1 visible
 )");
 }
 

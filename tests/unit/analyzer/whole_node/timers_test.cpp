@@ -54,7 +54,7 @@ message  <0.1.0>     alpha                   5,000                       12  #Re
 message  loop                                1,000  yes                   0                         1
 port     #Port<0.5>                              0  ?                                               1
 unknown                                          ?  ?
-2 message, 1 port, 1 receive, 1 unknown
+timers: 2 message, 1 port, 1 receive, 1 unknown
 )");
 }
 

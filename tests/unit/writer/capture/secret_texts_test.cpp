@@ -2,7 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include <map>
+#include <algorithm>
+#include <cstring>
 
 namespace beamdump::capture {
 namespace {
@@ -98,6 +99,81 @@ TEST(SecretTexts, ListsOfCharactersAreOverwrittenHoweverTheyLie) {
     }
 }
 
+/// The characters of the list at a word, as far as it leads.
+std::u32string list_at(const std::vector<std::uint64_t>& words, std::size_t at) {
+    std::u32string text;
+    for (auto tail = kWords + at * 8 + 1; tail != kNil;) {
+        const auto cell = (tail - kWords) / 8;
+        text.push_back(static_cast<char32_t>(words[cell] >> 4U));
+        tail = words[cell + 1];
+    }
+    return text;
+}
+
+TEST(SecretTexts, AListDoesNotTellHowLongTheTextWas) {
+    for (const std::u32string secret : {U"TOPS", U"TOPSECRETCOOKIE"}) {
+        SecretTexts texts;
+        texts.add(std::string(secret.begin(), secret.end()));
+        for (const std::ptrdiff_t apart : {2, -2, 10}) {
+            std::vector<std::uint64_t> words(500, 0x1001);
+            put_list(words, 250, apart, U"-a " + secret + U" -b");
+            scrub(texts, words);
+            EXPECT_EQ(list_at(words, 250), U"-a **** -b");
+            // From the text's second character on, too.
+            EXPECT_EQ(list_at(words, static_cast<std::size_t>(250 + 4 * apart)), U"*** -b");
+        }
+    }
+}
+
+/// A heap binary of the text, and a tuple of one element behind it.
+std::vector<std::uint64_t> heap_binary(const TagScheme& scheme, std::string_view text) {
+    const auto subtag = static_cast<std::uint64_t>(
+        std::ranges::find(scheme.by_subtag, BoxedKind::kHeapBinary) - scheme.by_subtag.begin());
+    const auto data_words = (text.size() + 7) / 8;
+    std::vector<std::uint64_t> words(2 + data_words);
+    words[0] = (data_words + 1) << 6U | subtag << 2U;
+    words[1] = scheme.heap_binary_in_bits ? text.size() * 8 : text.size();
+    std::memcpy(words.data() + 2, text.data(), text.size());
+    words.insert(words.end(), {1U << 6U, kNil});
+    return words;
+}
+
+TEST(SecretTexts, ABinaryOnAHeapDoesNotTellHowLongTheTextWas) {
+    for (const auto id : {format::TermScheme::kOtp25, format::TermScheme::kOtp27}) {
+        const auto scheme = scheme_of(id);
+        ASSERT_TRUE(scheme);
+        const auto marked = heap_binary(*scheme, "****");
+        for (const auto* secret :
+             {"TOPS", "TOPSECRE", "TOPSECRETCOOKIE", "TOPSECRETCOOKIE.OF.MANY.WORDS"}) {
+            SecretTexts texts;
+            texts.add(secret);
+            auto words = heap_binary(*scheme, secret);
+            texts.scrub_words(std::as_writable_bytes(std::span(words)), kWords, &*scheme);
+            // Of the same object, then words that are one big integer, then what was behind it.
+            EXPECT_TRUE(std::equal(words.begin(), words.begin() + 3, marked.begin())) << secret;
+            const auto left = words.size() - 5;
+            if (left != 0) {
+                EXPECT_EQ(boxed_kind(*scheme, words[3]), BoxedKind::kPositiveBig);
+                EXPECT_EQ(header_arity(words[3]), left - 1);
+            }
+            EXPECT_TRUE(std::equal(words.end() - 2, words.end(), marked.end() - 2));
+        }
+        // Part of another binary, whose bytes behind it stay where they are.
+        auto words = heap_binary(*scheme, "TOPSECRETCOOKIE of it");
+        with_secret().scrub_words(std::as_writable_bytes(std::span(words)), kWords, &*scheme);
+        EXPECT_EQ(words, heap_binary(*scheme, "*************** of it"));
+    }
+}
+
+TEST(SecretTexts, TheLongerOneIsOverwrittenWhereAShortOneBeginsAlike) {
+    SecretTexts texts;
+    texts.add("TOPS");
+    texts.add(kSecret);
+    std::string text = "<TOPSECRETCOOKIE>";
+    texts.scrub(text);
+    EXPECT_EQ(text, "<***************>");
+}
+
 TEST(SecretTexts, CharactersBeyondLatin1AreFoundAsBytesAndInLists) {
     SecretTexts texts;
     texts.add("k\xc3\xb6k\xe2\x82\xack");
@@ -124,10 +200,15 @@ TEST(SecretTexts, AListIsFollowedIntoOtherMemory) {
         }
         void overwrite(memory::Address address, std::uint64_t from, std::uint64_t to) override {
             EXPECT_EQ(from, word(address));
-            EXPECT_EQ(to, small('*'));
-            ++overwritten;
+            if (to == small('*')) {
+                ++overwritten;
+            } else {
+                EXPECT_EQ(to, kNil);
+                ++shortened;
+            }
         }
         std::size_t overwritten = 0;
+        std::size_t shortened = 0;
 
       private:
         std::span<const std::uint64_t> words_;
@@ -140,6 +221,7 @@ TEST(SecretTexts, AListIsFollowedIntoOtherMemory) {
     with_secret().scrub(std::as_writable_bytes(std::span(words)), kWords, &rest);
     EXPECT_EQ(stars(words), 5U);
     EXPECT_EQ(rest.overwritten, kSecret.size() - 5);
+    EXPECT_EQ(rest.shortened, kSecret.size() - 5);
 }
 
 TEST(SecretTexts, ATextThatIsCutAtTheEndIsOverwritten) {

@@ -107,7 +107,11 @@ class RegionCopier::Scrubber {
         const auto tail_offset = piece.size() - tail.size();
         const auto before_bytes = before_.size();
         before_.assign(tail.begin(), tail.end());
-        secrets.scrub(piece, at, request_.unit == format::RegionUnit::kWords ? &beyond_ : nullptr);
+        if (has_words()) {
+            copier_.scrub_words(piece, at, &beyond_);
+        } else {
+            secrets.scrub(piece, at);
+        }
         overwrite_noted(at, piece);
         take_over(left, at - before_bytes, before_bytes, head);
         take_over(right, at + tail_offset, 0, tail);
@@ -141,14 +145,22 @@ class RegionCopier::Scrubber {
             at = noted.erase(at);
         }
     }
-    /// Scrubs a border and copies the changed bytes from `offset` on into `piece`.
+    [[nodiscard]] bool has_words() const { return request_.unit == format::RegionUnit::kWords; }
+    /// Scrubs a border and copies the changed units from `offset` on into `piece`.
     void take_over(std::vector<std::byte>& border, Address address, std::size_t offset,
                    std::span<std::byte> piece) {
         const auto before = border;
-        copier_.secrets_.scrub(border, address);
-        for (std::size_t at = offset; at < std::min(border.size(), offset + piece.size()); ++at) {
-            if (border[at] != before[at]) {
-                piece[at - offset] = border[at];
+        if (has_words()) {
+            copier_.scrub_words(border, address);
+        } else {
+            copier_.secrets_.scrub(border, address);
+        }
+        const auto width = static_cast<std::size_t>(width_of(request_.unit));
+        const auto end = std::min(border.size(), offset + piece.size());
+        for (std::size_t at = offset; at + width <= end; at += width) {
+            const auto unit = std::span(border).subspan(at, width);
+            if (!std::ranges::equal(unit, std::span(before).subspan(at, width))) {
+                std::ranges::copy(unit, piece.subspan(at - offset).begin());
             }
         }
     }

@@ -32,6 +32,7 @@ class RegionCopier {
           source_(source),
           pages_(pages),
           scheme_(scheme),
+          tags_(scheme_of(scheme)),
           secrets_(secrets),
           list_blocks_(list_blocks) {}
 
@@ -65,6 +66,11 @@ class RegionCopier {
     [[nodiscard]] DumpWriter& writer() { return writer_; }
     [[nodiscard]] format::TermScheme scheme() const { return scheme_; }
     [[nodiscard]] const SecretTexts& secrets() const { return secrets_; }
+    /// Overwrites secrets in words of the memory from `address` on.
+    void scrub_words(std::span<std::byte> bytes, Address address,
+                     SecretTexts::Beyond* beyond = nullptr) const {
+        secrets_.scrub_words(bytes, address, tags_ ? &*tags_ : nullptr, beyond);
+    }
 
     /// Asked after each MiB of a region; an error ends the copy. Null: nobody is asked.
     using Watch = std::function<Result<void>()>;
@@ -85,6 +91,7 @@ class RegionCopier {
     memory::MemorySource& source_;
     memory::PresentPages* pages_;
     format::TermScheme scheme_;
+    Result<TagScheme> tags_;  // none of a scheme that this program does not know
     const SecretTexts& secrets_;
     std::size_t list_blocks_;
     /// Words of the present owner that are still to be overwritten: from what to what.

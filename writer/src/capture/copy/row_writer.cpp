@@ -174,13 +174,13 @@ Result<void> RowWriter::write(const beam::EtsRow& row) {
     into.Resize(static_cast<int>(words), 0);
     const auto bytes = std::as_writable_bytes(std::span(into.mutable_data(), words));
     std::ranges::copy(row.words.first(bytes.size()), bytes.begin());
-    copier_.secrets().scrub(bytes, row.tuple);
+    copier_.scrub_words(bytes, row.tuple);
     return records_->packed_region(packed_);
 }
 
 Result<void> RowWriter::write_region(const beam::EtsRow& row, std::span<std::byte> bytes) {
     ++regions_;
-    copier_.secrets().scrub(bytes, row.tuple);
+    copier_.scrub_words(bytes, row.tuple);
     format::RegionHeader header;
     header.owner_kind = owner_.kind;
     header.owner_id = owner_.id;

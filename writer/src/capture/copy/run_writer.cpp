@@ -55,7 +55,7 @@ Result<void> RunWriter::pack_words(const beam::Fragment& fragment, format::Regio
     if (observer_ != nullptr) {
         (*observer_)(fragment.words_begin, bytes);
     }
-    copier_.secrets().scrub(bytes, fragment.words_begin);
+    copier_.scrub_words(bytes, fragment.words_begin);
     words_ += fragment.used_words;
     return {};
 }

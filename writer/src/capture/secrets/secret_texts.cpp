@@ -19,6 +19,8 @@ constexpr std::size_t kCellBytes = 16;
 constexpr std::uint64_t kSmallIntegerTag = 0xf;  // erl_term.h, all releases
 constexpr unsigned kSmallIntegerShift = 4;
 constexpr std::uint64_t kLastCharacter = 0x10ffff;
+constexpr std::string_view kMark = "****";
+static_assert(kMark.size() == SecretTexts::kShortest);
 
 std::uint32_t load_block(const std::byte* at) {
     std::uint32_t block = 0;
@@ -132,17 +134,39 @@ struct SecretTexts::Cells {
         }
         return count;
     }
-    void overwrite(const std::u32string& text) const {
-        const auto star = word_of('*');
-        std::optional<memory::Address> cell = first;
-        for (const auto character : text) {
-            const auto after = next(*cell);
-            if (is_here(*cell)) {
-                std::memcpy(bytes.data() + (*cell - address), &star, 8);
-            } else {
-                beyond->overwrite(*cell, word_of(character), star);
+    [[nodiscard]] bool leads(memory::Address cell, memory::Address to) const {
+        const auto tail = word(cell + 8);
+        return tail && (*tail & beam::kPrimaryMask) == beam::kPrimaryList &&
+               beam::boxed_address(*tail) == to;
+    }
+    /// Where pointers lead from each cell to the next, the list goes on behind its first kShortest
+    /// ones with what followed the text, and so it does behind each of the others.
+    void overwrite(std::size_t characters) const {
+        std::vector<memory::Address> cells{first};
+        while (cells.size() < characters) {
+            cells.push_back(*next(cells.back()));
+        }
+        bool is_list = order == Order::kPointers;
+        if (!is_list) {
+            // One that lies in memory from its end to its beginning is found from there.
+            std::ranges::reverse(cells);
+            is_list = std::ranges::adjacent_find(cells, [this](auto cell, auto to) {
+                          return !leads(cell, to);
+                      }) == cells.end();
+        }
+        const auto rest = is_list ? word(cells.back() + 8) : std::nullopt;
+        for (std::size_t index = 0; index < cells.size(); ++index) {
+            put(cells[index], word_of('*'));
+            if (rest && index + 1 >= kShortest) {
+                put(cells[index] + 8, *rest);
             }
-            cell = after;
+        }
+    }
+    void put(memory::Address at, std::uint64_t to) const {
+        if (is_here(at)) {
+            std::memcpy(bytes.data() + (at - address), &to, 8);
+        } else if (const auto from = beyond == nullptr ? std::nullopt : beyond->word(at)) {
+            beyond->overwrite(at, *from, to);
         }
     }
 };
@@ -192,7 +216,7 @@ void SecretTexts::add_bytes(std::string text) {
     if (text.size() < kShortest || std::ranges::find(texts_, text) != texts_.end()) {
         return;
     }
-    reach_ = std::max(reach_, text.size());
+    reach_ = std::max(reach_, text.size() + beam::kHeapBinaryMargin);
     const auto number = static_cast<std::uint32_t>(texts_.size());
     text_starts_[load_block(text, 0)].push_back(number);
     texts_.push_back(std::move(text));
@@ -227,7 +251,8 @@ void SecretTexts::put_new(Group& group, std::uint32_t number) {
     }
 }
 
-void SecretTexts::scrub_bytes(const Group& group, std::span<std::byte> bytes) const {
+void SecretTexts::scrub_bytes(const Group& group, std::span<std::byte> bytes,
+                              const TagScheme* scheme) const {
     if (group.texts.empty() || bytes.size() < group.shortest) {
         return;
     }
@@ -246,7 +271,10 @@ void SecretTexts::scrub_bytes(const Group& group, std::span<std::byte> bytes) co
                 longest = text.size();
             }
         }
-        std::fill_n(bytes.data() + begin, longest, std::byte{'*'});
+        if (scheme == nullptr || longest == 0 ||
+            !beam::replace_heap_binary(bytes, begin, longest, kMark, *scheme)) {
+            std::fill_n(bytes.data() + begin, longest, std::byte{'*'});
+        }
         begin += std::max<std::size_t>(longest, 1);
     }
 }
@@ -270,7 +298,7 @@ bool SecretTexts::scrub_list_at(const Cells& cells) const {
         }
     }
     if (longest != nullptr) {
-        cells.overwrite(*longest);
+        cells.overwrite(longest->size());
     }
     return longest != nullptr;
 }
@@ -311,8 +339,13 @@ void SecretTexts::scrub_lists(std::span<std::byte> bytes, memory::Address addres
 }
 
 void SecretTexts::scrub(std::span<std::byte> bytes, memory::Address address, Beyond* beyond) const {
-    scrub_bytes(short_, bytes);
-    scrub_bytes(long_, bytes);
+    scrub_words(bytes, address, nullptr, beyond);
+}
+
+void SecretTexts::scrub_words(std::span<std::byte> bytes, memory::Address address,
+                              const TagScheme* scheme, Beyond* beyond) const {
+    scrub_bytes(long_, bytes, scheme);
+    scrub_bytes(short_, bytes, scheme);
     if (!strings_.empty()) {
         scrub_lists(bytes, address, beyond);
     }
@@ -320,8 +353,8 @@ void SecretTexts::scrub(std::span<std::byte> bytes, memory::Address address, Bey
 
 void SecretTexts::scrub(std::string& text) const {
     const auto bytes = std::as_writable_bytes(std::span(text));
-    scrub_bytes(short_, bytes);
     scrub_bytes(long_, bytes);
+    scrub_bytes(short_, bytes);
 }
 
 void SecretTexts::scrub_name(std::string& text) const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <libvm/beam/layout/heap_binary.h>
 #include <libvm/memory/memory_source.h>
 
 #include <cstdint>
@@ -14,7 +15,9 @@ namespace beamdump::capture {
 
 /// Finds many texts in memory at once and overwrites them with asterisks: as bytes anywhere (UTF-8,
 /// and Latin-1 where that differs), and as strings, which are lists of characters, in either
-/// direction. Most memory is skipped in steps as long as the shortest text.
+/// direction. Most memory is skipped in steps as long as the shortest text. Strings, and binaries
+/// on a heap that are such a text, become kShortest asterisks, whatever their length was; other
+/// bytes become as many as they are, since something may refer to those behind them.
 class SecretTexts {
   public:
     /// Shorter ones would match by chance all over a node.
@@ -42,9 +45,12 @@ class SecretTexts {
     };
 
     /// Overwrites all texts in bytes of the memory from `address` on. A list is followed by its
-    /// pointers, into `beyond` too, if there is one; its cells are also searched for side by side,
-    /// in either direction.
+    /// pointers, into `beyond` too, if there is one, and shortened; its cells are also searched for
+    /// side by side, in either direction.
     void scrub(std::span<std::byte> bytes, memory::Address address, Beyond* beyond = nullptr) const;
+    /// The same in words of the scheme, which may have binaries; nullptr: an unknown scheme.
+    void scrub_words(std::span<std::byte> bytes, memory::Address address, const TagScheme* scheme,
+                     Beyond* beyond = nullptr) const;
 
     /// Overwrites what the bytes end with if a text begins so, kShortest bytes of it at least: the
     /// rest of the text was cut off.
@@ -69,7 +75,8 @@ class SecretTexts {
     void add_characters(std::u32string characters);
     void put_new(Group& group, std::uint32_t number);
     void put(Group& group, std::uint32_t number);
-    void scrub_bytes(const Group& group, std::span<std::byte> bytes) const;
+    void scrub_bytes(const Group& group, std::span<std::byte> bytes,
+                     const TagScheme* scheme = nullptr) const;
     void scrub_lists(std::span<std::byte> bytes, memory::Address address, Beyond* beyond) const;
     bool scrub_list_at(const Cells& cells) const;
 

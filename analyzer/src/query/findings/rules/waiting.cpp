@@ -2,6 +2,7 @@
 #include "query/findings/finding.h"
 #include "query/findings/node_facts.h"
 #include "query/findings/unread_log.h"
+#include "query/process/backtrace.h"
 #include "query/process/message_senders.h"
 #include "query/process/messages.h"
 #include "query/process/opened_process.h"
@@ -10,11 +11,14 @@
 #include <libdump/base/amount_text.h>
 #include <libdump/base/return_if_error.h>
 #include <libdump/model/dump_form.h>
+#include <libdump/term/frame_cursor.h>
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -95,6 +99,57 @@ bool was_asked(const WaitedFor& target, std::uint64_t in_calls) {
 
 }  // namespace
 
+namespace {
+
+/// Modules that call the code of a process, of which a stack has a frame below that code.
+constexpr auto kCallingModules = std::to_array<std::string_view>(
+    {"gen_server", "gen_statem", "gen_event", "gen_fsm", "proc_lib"});
+/// A stack that recursion has made deeper is not read to its end.
+constexpr std::size_t kMostFrames = 10'000;
+
+/// " (shop.erl, line 42)"; empty where the dump does not have it.
+std::string line_text(const FrameLine& frame) {
+    if (!frame.file || !frame.line) {
+        return "";
+    }
+    const std::string_view file = *frame.file;
+    return fmt::format(" ({}, line {})", file.substr(file.rfind('/') + 1), *frame.line);
+}
+
+/// ", for shop:handle_call/3 (shop.erl, line 42)": the function that a behaviour has called, of
+/// which the current one is a part; of that function itself its line alone. Empty where a process
+/// is in no such call, or the dump does not tell.
+Result<std::string> work_of(NodeFacts& facts, const ProcessLine& line) {
+    if (!facts.options().terms) {
+        return "";
+    }
+    ASSIGN_OR_RETURN(const auto process, open_process(facts.dump(), line.pid));
+    if (terms_withheld(process->run, facts.options().sensitive) != Withheld::kNo) {
+        return "";
+    }
+    FrameCursor frames(process->context(), process->scheme, process->stack());
+    std::optional<FrameLine> called;
+    for (std::size_t count = 0; count < kMostFrames; ++count) {
+        const auto frame = frames.next();
+        if (!frame || frame->cut_short || !frame->location || !frame->location->function) {
+            return "";
+        }
+        const auto module = atom_text(facts.dump(), frame->location->function->module_atom);
+        if (std::ranges::find(kCallingModules, module) != kCallingModules.end()) {
+            break;
+        }
+        called.emplace().index = frame->index;
+        name_frame(facts.dump(), *frame, *called);
+    }
+    if (!called || !called->function) {
+        return "";
+    }
+    return called->index == 0 ? line_text(*called)
+                              : fmt::format(", for {}{}", *called->function, line_text(*called));
+}
+
+}  // namespace
+
 /// The last of a chain of processes that wait for each other is told, which waits for none; a cycle
 /// is another rule's.
 Result<RuleAnswer> waiting_callers_rule(NodeFacts& facts) {
@@ -114,12 +169,16 @@ Result<RuleAnswer> waiting_callers_rule(NodeFacts& facts) {
         if (target.in_cycle || target.waits_for || !was_asked(target, callers)) {
             continue;
         }
+        std::string place;
+        if (target.process) {
+            ASSIGN_OR_RETURN(const auto work, work_of(facts, *target.process));
+            place = place_of(*target.process) + work;
+        }
         Finding finding;
         finding.sentence =
             fmt::format("{}{} callers wait for {}{}.", answer.left_out ? "At least " : "",
                         count_text(target.behind),
-                        target.process ? process_with_name(*target.process) : target.name,
-                        target.process ? place_of(*target.process) : "");
+                        target.process ? process_with_name(*target.process) : target.name, place);
         finding.command = target.process ? facts.command("backtrace", {pid_word(*target.process)})
                                          : facts.command("waits");
         finding.figures = {{"callers", target.behind}, {"process", target.name}};
