@@ -14,7 +14,6 @@ namespace beamdump::beam {
 namespace {
 
 constexpr std::uint64_t kMaxArity = (std::uint64_t{1} << 24U) - 1;  // erl_limits.h: MAX_ARITYVAL
-constexpr std::uint32_t kArityShift = 6;
 
 }  // namespace
 
@@ -92,12 +91,12 @@ std::optional<std::uint32_t> EtsWalk::row_bytes(Address address, const Field& ro
     const auto header = vm_->memory().word(tuple);
     const auto words = vm_->memory().word(address + row.offset + fields_.size.offset);
     if (!header || !words || (*header & kHeaderTagMask) != 0 ||
-        *header >> kArityShift > kMaxArity) {
+        *header >> kHeaderArityShift > kMaxArity) {
         return std::nullopt;
     }
     // Larger rows are skipped: a row is read twice into memory.
     const auto most = vm_->sizes().row_bytes;
-    const auto arity = *header >> kArityShift;
+    const auto arity = *header >> kHeaderArityShift;
     const auto before = std::uint64_t{row.offset} + fields_.tuple.offset;
     std::uint64_t bytes = 0;
     if (request_.compressed) {
@@ -125,7 +124,7 @@ std::optional<EtsRow> EtsWalk::row_of(std::span<const std::byte> bytes, Address 
     };
     const auto before = std::uint64_t{row.offset} + fields_.tuple.offset;
     const auto header = word(before);
-    const auto arity = header >> kArityShift;
+    const auto arity = header >> kHeaderArityShift;
     const auto words = (bytes.size() - before) / kEtsWord;
     if ((header & kHeaderTagMask) != 0 || arity + 1 > words) {
         return std::nullopt;

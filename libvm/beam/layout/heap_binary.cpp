@@ -11,14 +11,13 @@ namespace {
 
 constexpr std::size_t kBefore = otp25::kHeapBinaryData * kWordBytes;
 constexpr unsigned kSubtagShift = 2;  // erl_term.h: bits 2 to 5 of a header
-constexpr unsigned kArityShift = 6;
 
 std::size_t words_of(std::size_t bytes) {
     return (bytes + kWordBytes - 1) / kWordBytes;
 }
 
 std::uint64_t with_arity(std::uint64_t header, std::uint64_t arity) {
-    return (header & kHeaderTagMask) | arity << kArityShift;
+    return (header & kHeaderTagMask) | arity << kHeaderArityShift;
 }
 
 std::uint64_t big_integer(const TagScheme& scheme, std::uint64_t arity) {

@@ -15,6 +15,8 @@ inline constexpr std::uint64_t kPrimaryImmediate = 0x3;
 inline constexpr std::uint64_t kPointerMask = 0x7;
 /// Primary tag and subtag of a header word.
 inline constexpr std::uint64_t kHeaderTagMask = 0x3f;
+/// Above these bits a header word has its arity.
+inline constexpr unsigned kHeaderArityShift = 6;
 /// The bits of an immediate pid or port that are its tag.
 inline constexpr std::uint64_t kImmediateTagMask = 0xf;
 

@@ -24,7 +24,7 @@ class DictionaryReader {
         std::array<std::uint64_t, Arity + 1> words{};
         if (!is_boxed(word) ||
             !vm_->memory().read(boxed_address(word), std::as_writable_bytes(std::span(words))) ||
-            words[0] != Arity << kTupleArityShift) {
+            words[0] != Arity << kHeaderArityShift) {
             return std::nullopt;
         }
         std::array<std::uint64_t, Arity> elements{};
@@ -33,8 +33,6 @@ class DictionaryReader {
     }
 
   private:
-    static constexpr unsigned kTupleArityShift = 6;  // erl_term.h: the header ends in six zero bits
-
     DictionaryReader(Vm& vm, AtomWords atoms) : vm_(&vm), atoms_(atoms) {}
     /// The value, if `word` is {Key, Value} with this key.
     [[nodiscard]] std::optional<std::uint64_t> value_of(std::uint64_t word,

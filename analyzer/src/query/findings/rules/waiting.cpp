@@ -105,7 +105,7 @@ namespace {
 constexpr auto kCallingModules = std::to_array<std::string_view>(
     {"gen_server", "gen_statem", "gen_event", "gen_fsm", "proc_lib"});
 /// A stack that recursion has made deeper is not read to its end.
-constexpr std::size_t kMostFrames = 10'000;
+constexpr std::size_t kMostFramesOfAServer = 10'000;
 
 /// " (shop.erl, line 42)"; empty where the dump does not have it.
 std::string line_text(const FrameLine& frame) {
@@ -129,7 +129,7 @@ Result<std::string> work_of(NodeFacts& facts, const ProcessLine& line) {
     }
     FrameCursor frames(process->context(), process->scheme, process->stack());
     std::optional<FrameLine> called;
-    for (std::size_t count = 0; count < kMostFrames; ++count) {
+    for (std::size_t count = 0; count < kMostFramesOfAServer; ++count) {
         const auto frame = frames.next();
         if (!frame || frame->cut_short || !frame->location || !frame->location->function) {
             return "";
