@@ -9,6 +9,10 @@ install(FILES watcher/service/watch.toml writer/service/beamdump-crash.conf DEST
 install(FILES README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs)
 
+# dpkg-shlibdeps knows the libraries that are installed on this machine, which are of another architecture.
+if(CMAKE_CROSSCOMPILING)
+  return()
+endif()
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_CONTACT "beamdump maintainers <maintainers@beamdump.invalid>")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY ${PROJECT_DESCRIPTION})

@@ -33,7 +33,9 @@ class AddressRanges {
   private:
     static constexpr std::uint64_t kMadeUpEnd = kMadeUpAddresses + (std::uint64_t{1} << 56U);
     static constexpr unsigned kShift = 32;
-    static constexpr std::uint64_t kEnd = std::uint64_t{1} << 47U;  // of user space
+    // Of user space: of 47 bits on x86-64, of 48 on aarch64. A process that asks for addresses of
+    // more bits gets some (Linux' Documentation/arm64/memory.rst); no node does.
+    static constexpr std::uint64_t kEnd = std::uint64_t{1} << 48U;
     static constexpr std::size_t kSteps = kEnd >> kShift;
     std::bitset<kSteps> steps_;
     bool made_up_ = false;

@@ -5,10 +5,12 @@
 /// program does on it: reading registers by ptrace(2), the twin's injection, registers of samples.
 #if defined(__x86_64__)
 #include <libvm/arch/x86_64/host/abilities.h>
+#include <libvm/arch/x86_64/host/older_calls.h>
 #include <libvm/arch/x86_64/host/sampled_registers.h>
 #include <libvm/arch/x86_64/host/signal_frame.h>
 #elif defined(__aarch64__)
 #include <libvm/arch/aarch64/host/abilities.h>
+#include <libvm/arch/aarch64/host/older_calls.h>
 #include <libvm/arch/aarch64/host/sampled_registers.h>
 #include <libvm/arch/aarch64/host/signal_frame.h>
 #else

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <fcntl.h>
 #include <sys/uio.h>
@@ -38,6 +39,13 @@ std::size_t reads_in_one_call(std::span<const BatchRead> reads, std::size_t at_m
         ++count;
     }
     return count;
+}
+
+/// Puts the loads of the next call behind those of earlier ones, on a processor that would reorder
+/// them too: proofs compare what was read before with what is read afterwards. x86-64 needs no
+/// instruction for it.
+void follow_earlier_reads() {
+    std::atomic_thread_fence(std::memory_order_acquire);
 }
 
 }  // namespace
@@ -111,6 +119,7 @@ Result<std::size_t> ProcessMemory::read_some(Address address, std::span<std::byt
     // NOLINTNEXTLINE(performance-no-int-to-ptr): an address in the target, as the call wants it.
     const iovec remote{reinterpret_cast<void*>(address), into.size()};
     ++stats_.reads;
+    follow_earlier_reads();
     const ssize_t got = ::process_vm_readv(pid_, &local, 1, &remote, 1, 0);
     if (got < 0) {
         const int error = errno;
@@ -131,6 +140,7 @@ Result<std::size_t> ProcessMemory::read_proc_mem(Address address, std::span<std:
     ssize_t got = 0;
     do {
         ++stats_.reads;
+        follow_earlier_reads();
         got = ::pread(mem_.get(), into.data(), into.size(), static_cast<off_t>(address));
     } while (got < 0 && errno == EINTR);
     if (got < 0) {
@@ -155,6 +165,7 @@ Result<std::size_t> ProcessMemory::read_vectors(std::span<BatchRead> reads, std:
         remote_.push_back({reinterpret_cast<void*>(one.address), one.into.size()});
     }
     ++stats_.reads;
+    follow_earlier_reads();
     const ssize_t got =
         ::process_vm_readv(pid_, local_.data(), local_.size(), remote_.data(), remote_.size(), 0);
     if (got < 0 && errno != EFAULT) {

@@ -1,5 +1,7 @@
 #include "threads/thread_wait.h"
 
+#include <libvm/arch/host.h>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,6 +12,8 @@
 
 namespace beamdump::sampler {
 namespace {
+
+namespace older_calls = arch::host::older_calls;
 
 struct KnownCall {
     long number;
@@ -22,7 +26,7 @@ constexpr std::array kKnownCalls = {
     KnownCall{SYS_read, "read", WaitsFor::kDescriptor},
     KnownCall{SYS_write, "write", WaitsFor::kDescriptor},
     KnownCall{SYS_close, "close", WaitsFor::kDescriptor},
-    KnownCall{SYS_poll, "poll", WaitsFor::kReady},
+    KnownCall{older_calls::kPoll, "poll", WaitsFor::kReady},
     KnownCall{SYS_mmap, "mmap", WaitsFor::kOther},
     KnownCall{SYS_mprotect, "mprotect", WaitsFor::kOther},
     KnownCall{SYS_munmap, "munmap", WaitsFor::kOther},
@@ -32,9 +36,9 @@ constexpr std::array kKnownCalls = {
     KnownCall{SYS_pwrite64, "pwrite64", WaitsFor::kDescriptor},
     KnownCall{SYS_readv, "readv", WaitsFor::kDescriptor},
     KnownCall{SYS_writev, "writev", WaitsFor::kDescriptor},
-    KnownCall{SYS_select, "select", WaitsFor::kReady},
+    KnownCall{older_calls::kSelect, "select", WaitsFor::kReady},
     KnownCall{SYS_madvise, "madvise", WaitsFor::kOther},
-    KnownCall{SYS_pause, "pause", WaitsFor::kOther},
+    KnownCall{older_calls::kPause, "pause", WaitsFor::kOther},
     KnownCall{SYS_nanosleep, "nanosleep", WaitsFor::kTime},
     KnownCall{SYS_connect, "connect", WaitsFor::kDescriptor},
     KnownCall{SYS_accept, "accept", WaitsFor::kDescriptor},
@@ -48,16 +52,18 @@ constexpr std::array kKnownCalls = {
     KnownCall{SYS_fsync, "fsync", WaitsFor::kDescriptor},
     KnownCall{SYS_fdatasync, "fdatasync", WaitsFor::kDescriptor},
     KnownCall{SYS_ftruncate, "ftruncate", WaitsFor::kDescriptor},
-    KnownCall{SYS_rename, "rename", WaitsFor::kOther},
-    KnownCall{SYS_unlink, "unlink", WaitsFor::kOther},
+    KnownCall{older_calls::kRename, "rename", WaitsFor::kOther},
+    KnownCall{older_calls::kUnlink, "unlink", WaitsFor::kOther},
     KnownCall{SYS_rt_sigtimedwait, "rt_sigtimedwait", WaitsFor::kOther},
     KnownCall{SYS_rt_sigsuspend, "rt_sigsuspend", WaitsFor::kOther},
     KnownCall{SYS_futex, "futex", WaitsFor::kFutex},
     KnownCall{SYS_restart_syscall, "restart_syscall", WaitsFor::kOther},
     KnownCall{SYS_clock_nanosleep, "clock_nanosleep", WaitsFor::kTime},
-    KnownCall{SYS_epoll_wait, "epoll_wait", WaitsFor::kReady},
+    KnownCall{older_calls::kEpollWait, "epoll_wait", WaitsFor::kReady},
     KnownCall{SYS_waitid, "waitid", WaitsFor::kOther},
     KnownCall{SYS_openat, "openat", WaitsFor::kOther},
+    KnownCall{SYS_renameat2, "renameat2", WaitsFor::kOther},
+    KnownCall{SYS_unlinkat, "unlinkat", WaitsFor::kOther},
     KnownCall{SYS_newfstatat, "newfstatat", WaitsFor::kOther},
     KnownCall{SYS_pselect6, "pselect6", WaitsFor::kReady},
     KnownCall{SYS_ppoll, "ppoll", WaitsFor::kReady},

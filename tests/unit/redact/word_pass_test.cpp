@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <utility>
 #include <vector>
 
 namespace beamdump::redact {
@@ -22,6 +23,18 @@ AddressRanges ranges() {
     AddressRanges ranges;
     ranges.add(kHere, kHere + 4096);
     return ranges;
+}
+
+TEST(AddressRanges, HaveTheAddressesOfEveryArchitecture) {
+    constexpr std::uint64_t kOnX86 = 0x7F12'3400'0000, kOnAarch64 = 0xFFFF'8A00'0000;
+    for (const auto [here, elsewhere] :
+         {std::pair(kOnX86, kOnAarch64), std::pair(kOnAarch64, kOnX86)}) {
+        AddressRanges ranges;
+        ranges.add(here, here + 4096);
+        EXPECT_TRUE(ranges.has(here + 8)) << here;
+        EXPECT_FALSE(ranges.has(elsewhere)) << here;
+        EXPECT_FALSE(ranges.has(here | std::uint64_t{1} << 48U)) << here;
+    }
 }
 
 /// The words after a pass that got them in pieces of so many words.

@@ -44,4 +44,8 @@ Result<void> run_through_call(pid_t /*thread*/, long /*call*/, std::int64_t /*de
     return no_twin();
 }
 
+Result<void> await_start(pid_t /*thread*/, std::int64_t /*deadline_ns*/) {
+    return no_twin();
+}
+
 }  // namespace beamdump::target
