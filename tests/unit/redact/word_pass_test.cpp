@@ -27,7 +27,7 @@ AddressRanges ranges() {
 
 TEST(AddressRanges, HaveTheAddressesOfEveryArchitecture) {
     constexpr std::uint64_t kOnX86 = 0x7F12'3400'0000, kOnAarch64 = 0xFFFF'8A00'0000;
-    for (const auto [here, elsewhere] :
+    for (const auto& [here, elsewhere] :
          {std::pair(kOnX86, kOnAarch64), std::pair(kOnAarch64, kOnX86)}) {
         AddressRanges ranges;
         ranges.add(here, here + 4096);
