@@ -306,6 +306,7 @@ trace_calls(Tracer) ->
                                   {{?MODULE, trace, 2}, [local]},
                                   {{erlang, statistics, 1}, [call_time]},
                                   {{ets, tab2list, 1}, [{meta, Tracer}]},
+                                  {{gen_server, call, 2}, [{meta, Tracer}]},
                                   {{gen_server, '_', '_'}, [global]}]],
     case erlang:system_info(otp_release) of
         "25" ->

@@ -10,7 +10,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -103,29 +105,38 @@ class BreakpointReader {
         if (found && found->empty()) {
             return {};
         }
-        into.set_traced_functions(into.traced_functions() + 1);
-        if (std::cmp_greater_equal(into.traced_function_size(), most)) {
-            return {};
+        const auto [place, is_new] =
+            seen_.try_emplace({mfa.module_atom, mfa.function_atom, mfa.arity},
+                              static_cast<std::size_t>(into.traced_function_size()));
+        if (is_new) {
+            into.set_traced_functions(into.traced_functions() + 1);
         }
-        auto& record = *into.add_traced_function();
-        auto& function = *record.mutable_function();
-        function.set_module_atom(mfa.module_atom);
-        function.set_function_atom(mfa.function_atom);
-        function.set_arity(mfa.arity);
-        if (!found) {
-            return {};
+        if (is_new && place->second < most) {
+            auto& function = *into.add_traced_function()->mutable_function();
+            function.set_module_atom(mfa.module_atom);
+            function.set_function_atom(mfa.function_atom);
+            function.set_arity(mfa.arity);
         }
-        for (const auto& trace : *found) {
-            auto& one = *record.add_trace();
-            one.set_flags(static_cast<std::uint32_t>(trace.flags));
-            if (trace.session != 0) {
-                one.set_session_address(trace.session);
-            }
-            if (trace.name) {
-                one.set_session_name_atom(*trace.name);
-            }
+        if (found && place->second < most) {
+            put(*found, *into.mutable_traced_function(static_cast<int>(place->second)));
         }
         return {};
+    }
+
+    /// Adds traces, those of a session that has some to these.
+    static void put(const std::vector<Trace>& traces, records::TracedFunction& into) {
+        for (const auto& trace : traces) {
+            const auto known = std::ranges::find(*into.mutable_trace(), trace.session,
+                                                 &records::FunctionTrace::session_address);
+            auto& record = known == into.mutable_trace()->end() ? *into.add_trace() : *known;
+            record.set_flags(record.flags() | static_cast<std::uint32_t>(trace.flags));
+            if (trace.session != 0) {
+                record.set_session_address(trace.session);
+            }
+            if (trace.name) {
+                record.set_session_name_atom(*trace.name);
+            }
+        }
     }
 
     /// Those of all sessions that do something. A change is prepared in one of a breakpoint's two
@@ -170,6 +181,9 @@ class BreakpointReader {
     std::optional<Field> session_, next_;
     Field session_name_;
     std::uint32_t bytes_ = 0, data_bytes_ = 0;
+    /// Where a function is listed, if there was room: it may have breakpoints in its code and in
+    /// its export. By atoms and arity.
+    std::map<std::array<std::uint32_t, 3>, std::size_t> seen_;
 };
 
 Result<void> read_functions(Vm& vm, std::span<const ModuleCode> modules, std::size_t most,

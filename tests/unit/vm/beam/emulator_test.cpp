@@ -415,6 +415,20 @@ TEST_P(TracedFunctions, AreExportsWhereAModuleCountsSuch) {
     EXPECT_EQ(emulator.traced_function(0).trace(0).flags(), kGlobal);
 }
 
+TEST_P(TracedFunctions, AreOneWithBreakpointsInCodeAndExport) {
+    instance().set("num_breakpoints", 1).set("num_traced_exports", 1);
+    node.vm.at("ErtsCodeMFA", node.vm.at("ErtsCodeInfo", node.code.infos[0]).at("mfa"))
+        .set("function", node.vm.atom("start"))
+        .set("arity", 0);
+    add(node.code.infos[0], kTime);
+    add(info_of_export(), kGlobal);
+    const auto emulator = read();
+    EXPECT_EQ(emulator.traced_functions(), 1U);
+    ASSERT_EQ(emulator.traced_function_size(), 1);
+    ASSERT_EQ(emulator.traced_function(0).trace_size(), 1);
+    EXPECT_EQ(emulator.traced_function(0).trace(0).flags(), kTime | kGlobal);
+}
+
 TEST_P(TracedFunctions, AreCountedBeyondThoseListed) {
     instance().set("num_breakpoints", 3);
     for (const auto info : node.code.infos) {
