@@ -1,7 +1,7 @@
 # Unity builds: half of a build is parsing headers, so sources of one target are compiled together,
 # BEAMDUMP_UNITY_FILES at a time, in the order of their paths. 1 compiles each file alone (the preset "single"):
-# clang-tidy wants that, and it finds a file that relies on another one's includes. What anonymous namespaces of a
-# target have needs names of its own therefore.
+# clang-tidy wants that, and it finds a file that relies on another one's includes. So names in anonymous namespaces
+# have to differ within a target.
 set(BEAMDUMP_UNITY_FILES 30 CACHE STRING "Source files compiled together (1: each alone)")
 
 # beamdump_unity(TARGET [BY_FOLDER]): groups the target's sources, with BY_FOLDER each folder's apart. Generated
