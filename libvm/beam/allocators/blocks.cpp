@@ -1,4 +1,5 @@
 #include <libdump/base/return_if_error.h>
+#include <libdump/term/term_scheme.h>
 #include <libvm/beam/allocators/allocators.h>
 #include <libvm/beam/allocators/block_header.h>
 #include <libvm/beam/allocators/blocks.h>
@@ -15,8 +16,6 @@ namespace beamdump::beam {
 namespace {
 
 constexpr std::size_t kWindowBytes = 64U << 10U;
-
-constexpr std::uint64_t kWordBytes = sizeof(std::uint64_t);
 
 std::unexpected<Error> contradiction(Address block, std::string_view what, std::uint64_t found) {
     return fail(

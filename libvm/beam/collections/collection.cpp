@@ -1,4 +1,5 @@
 #include <libdump/base/return_if_error.h>
+#include <libdump/term/term_scheme.h>
 #include <libvm/beam/collections/collection.h>
 #include <libvm/beam/layout/runtime_names.h>
 #include <libvm/beam/layout/term_bits.h>
@@ -18,7 +19,6 @@ namespace {
 /// two are cleared when a hibernation begins; the last one is set then in OTP 29.
 constexpr std::uint64_t kFullsweep = 1U << 18U | 1U << 19U | 1U << 21U;
 
-constexpr std::uint64_t kWordBytes = sizeof(std::uint64_t);
 constexpr std::uint64_t kCellWords = 2;
 /// So many possible copies are examined together, the highest first, so that few are read.
 constexpr std::size_t kWaiting = 4096;
