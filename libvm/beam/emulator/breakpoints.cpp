@@ -30,17 +30,17 @@ class BreakpointReader {
   public:
     static Result<BreakpointReader> open(Vm& vm) {
         ASSIGN_OR_RETURN(const auto atoms, AtomWords::resolve(vm.layout()));
+        ASSIGN_OR_RETURN(const auto functions, ModuleReader::open(vm));
         LayoutNames names(vm.layout());
-        BreakpointReader reader(vm, names, atoms);
+        BreakpointReader reader(vm, names, atoms, functions);
         RETURN_IF_ERROR(names.outcome());
         return reader;
     }
 
     /// Functions of a module.
     Result<void> module(const ModuleCode& code, std::size_t most, records::Emulator& into) {
-        ASSIGN_OR_RETURN(auto functions, ModuleReader::open(*vm_));
         for (std::uint32_t first = 0;; first += kFunctionsAtATime) {
-            ASSIGN_OR_RETURN(const auto page, functions.functions(code, first, kFunctionsAtATime));
+            ASSIGN_OR_RETURN(const auto page, functions_.functions(code, first, kFunctionsAtATime));
             for (int index = 0; index < page.start_address_size(); ++index) {
                 RETURN_IF_ERROR(function(page.start_address(index),
                                          {code.name_atom, page.name_atom(index), page.arity(index)},
@@ -75,9 +75,10 @@ class BreakpointReader {
         bool operator==(const Trace&) const = default;
     };
 
-    BreakpointReader(Vm& vm, LayoutNames& names, AtomWords atoms)
+    BreakpointReader(Vm& vm, LayoutNames& names, AtomWords atoms, ModuleReader functions)
         : vm_(&vm),
           atoms_(atoms),
+          functions_(functions),
           export_mfa_(names.field(runtime::Export::info_mfa)),
           info_mfa_(names.field(runtime::ErtsCodeInfo::mfa)),
           first_(names.field(runtime::ErtsCodeInfo::gen_bp)),
@@ -177,6 +178,7 @@ class BreakpointReader {
 
     Vm* vm_;
     AtomWords atoms_;
+    ModuleReader functions_;
     Field export_mfa_, info_mfa_, first_, data_, flags_;
     std::optional<Field> session_, next_;
     Field session_name_;
