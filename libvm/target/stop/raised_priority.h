@@ -1,5 +1,7 @@
 #pragma once
 
+#include <sys/types.h>
+
 namespace beamdump::target {
 
 /// Lets the calling thread come before others: by real-time priority, which no quota of a cgroup's
@@ -7,11 +9,12 @@ namespace beamdump::target {
 /// allowed nothing changes. Whether it is real-time priority. Makes system calls only.
 bool raise_priority();
 
-/// Raises the priority as long as this lives: for the short time in which a node waits for this
-/// thread.
+/// Raises a thread's priority as long as this lives, as raise_priority(): for the short time in
+/// which a node waits for this thread. What the thread makes meanwhile has it not.
 class RaisedPriority {
   public:
-    RaisedPriority();
+    /// `thread`: 0 is the calling one.
+    explicit RaisedPriority(pid_t thread = 0);
     RaisedPriority(const RaisedPriority&) = delete;
     RaisedPriority& operator=(const RaisedPriority&) = delete;
     ~RaisedPriority();
@@ -19,6 +22,7 @@ class RaisedPriority {
     [[nodiscard]] bool real_time() const { return real_time_; }
 
   private:
+    pid_t thread_;
     bool real_time_ = false;
     int policy_ = 0;
     int priority_ = 0;

@@ -9,6 +9,7 @@
 #include <libvm/target/process/proc_directory.h>
 #include <libvm/target/process/proc_lines.h>
 #include <libvm/target/process/threads.h>
+#include <libvm/target/stop/raised_priority.h>
 #include <libvm/target/twin/injection.h>
 #include <libvm/target/twin/injection_ptrace.h>
 #include <libvm/target/twin/injection_threads.h>
@@ -284,6 +285,8 @@ Result<NewTwin> Injection::run(std::int64_t deadline_ns) {
     born.reaper = *reaper;
     RETURN_IF_ERROR(await_start(born.reaper, deadline_ns));
     const auto begin_ns = clock_ns(CLOCK_MONOTONIC);
+    // The kernel's fork is this thread's work: on a busy machine the node would wait for its turns.
+    const RaisedPriority raised(born.reaper);
     ASSIGN_OR_RETURN(const auto twin, run_to_clone(born.reaper, Watch::kClone, deadline_ns));
     born.twin = twin;
     born.fork_ns = clock_ns(CLOCK_MONOTONIC) - begin_ns;
