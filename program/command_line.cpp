@@ -53,4 +53,23 @@ std::string duration_error(const std::string& text) {
                                    text);
 }
 
+void declare_layout(CLI::App& app, std::string& layout) {
+    app.add_option("--layout", layout,
+                   "A layout to use for any release, or a folder of\nlayouts to use instead of the "
+                   "built-in ones")
+        ->type_name("FILE");
+}
+
+void declare_locating(CLI::App& app, std::string& layout, bool& no_symbols,
+                      std::filesystem::path& debug_folder) {
+    declare_layout(app, layout);
+    app.add_flag(
+        "--no-symbols", no_symbols,
+        "Find the runtime's tables by searching its data,\nas for an executable without symbols");
+    app.add_option("--debug-dir", debug_folder,
+                   "Look for debug files there too, by build id: .build-id/ab/cd.debug,\nor as "
+                   "debuginfod's cache has them (~/.cache/debuginfod_client)")
+        ->type_name("DIR");
+}
+
 }  // namespace beamdump::program

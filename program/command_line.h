@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -31,6 +32,12 @@ std::optional<std::chrono::milliseconds> duration_of(std::string_view text);
 std::string duration_text(std::chrono::milliseconds time);
 /// A check of an option's text for CLI11: empty for such a time; otherwise a sentence.
 std::string duration_error(const std::string& text);
+
+/// Declares --layout, for nodes::locate_options().
+void declare_layout(CLI::App& app, std::string& layout);
+/// Declares all that nodes::locate_options() takes: --layout, --no-symbols and --debug-dir.
+void declare_locating(CLI::App& app, std::string& layout, bool& no_symbols,
+                      std::filesystem::path& debug_folder);
 
 /// Parses the arguments (without the program's name) as `app` declares. A text: --help or --version
 /// asks for it instead. kUsage.

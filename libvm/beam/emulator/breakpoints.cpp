@@ -25,26 +25,26 @@ constexpr std::uint32_t kFunctionsAtATime = 4096;
 constexpr std::uint64_t kFlagBits = 0x3ff;  // ERTS_BPF_ALL (beam_bp.c of OTP 27)
 constexpr std::size_t kMostTraces = 4096;
 
-/// Reads the breakpoints of functions.
+/// Reads the breakpoints of functions into a record: the first `most` with what they do.
 class BreakpointReader {
   public:
-    static Result<BreakpointReader> open(Vm& vm) {
+    static Result<BreakpointReader> open(Vm& vm, std::size_t most, records::Emulator& into) {
         ASSIGN_OR_RETURN(const auto atoms, AtomWords::resolve(vm.layout()));
         ASSIGN_OR_RETURN(const auto functions, ModuleReader::open(vm));
         LayoutNames names(vm.layout());
-        BreakpointReader reader(vm, names, atoms, functions);
+        BreakpointReader reader(vm, most, into, names, atoms, functions);
         RETURN_IF_ERROR(names.outcome());
         return reader;
     }
 
     /// Functions of a module.
-    Result<void> module(const ModuleCode& code, std::size_t most, records::Emulator& into) {
+    Result<void> module(const ModuleCode& code) {
         for (std::uint32_t first = 0;; first += kFunctionsAtATime) {
             ASSIGN_OR_RETURN(const auto page, functions_.functions(code, first, kFunctionsAtATime));
             for (int index = 0; index < page.start_address_size(); ++index) {
-                RETURN_IF_ERROR(function(page.start_address(index),
-                                         {code.name_atom, page.name_atom(index), page.arity(index)},
-                                         most, into));
+                RETURN_IF_ERROR(
+                    function(page.start_address(index),
+                             {code.name_atom, page.name_atom(index), page.arity(index)}));
             }
             if (std::cmp_less(page.start_address_size(), kFunctionsAtATime)) {
                 return {};
@@ -53,15 +53,14 @@ class BreakpointReader {
     }
 
     /// Exports, whose breakpoints trace calls from other modules alone.
-    Result<void> exports(std::size_t most, records::Emulator& into) {
+    Result<void> exports() {
         ASSIGN_OR_RETURN(auto exports, ExportReader::open(*vm_));
         for (std::uint32_t first = 0; first < exports.count(); first += kFunctionsAtATime) {
             ASSIGN_OR_RETURN(const auto page, exports.page(first, kFunctionsAtATime));
             for (int index = 0; index < page.address_size(); ++index) {
                 RETURN_IF_ERROR(function(
                     page.address(index) + export_mfa_.offset - info_mfa_.offset,
-                    {page.module_atom(index), page.function_atom(index), page.arity(index)}, most,
-                    into));
+                    {page.module_atom(index), page.function_atom(index), page.arity(index)}));
             }
         }
         return {};
@@ -75,8 +74,11 @@ class BreakpointReader {
         bool operator==(const Trace&) const = default;
     };
 
-    BreakpointReader(Vm& vm, LayoutNames& names, AtomWords atoms, ModuleReader functions)
+    BreakpointReader(Vm& vm, std::size_t most, records::Emulator& into, LayoutNames& names,
+                     AtomWords atoms, ModuleReader functions)
         : vm_(&vm),
+          most_(most),
+          into_(&into),
           atoms_(atoms),
           functions_(functions),
           export_mfa_(names.field(runtime::Export::info_mfa)),
@@ -94,7 +96,7 @@ class BreakpointReader {
     }
 
     /// The function whose ErtsCodeInfo is at `info`.
-    Result<void> function(Address info, CodeMfa mfa, std::size_t most, records::Emulator& into) {
+    Result<void> function(Address info, CodeMfa mfa) {
         ASSIGN_OR_RETURN(const auto first, vm_->memory().word(info + first_.offset));
         if (first == 0) {
             return {};
@@ -108,18 +110,18 @@ class BreakpointReader {
         }
         const auto [place, is_new] =
             seen_.try_emplace({mfa.module_atom, mfa.function_atom, mfa.arity},
-                              static_cast<std::size_t>(into.traced_function_size()));
+                              static_cast<std::size_t>(into_->traced_function_size()));
         if (is_new) {
-            into.set_traced_functions(into.traced_functions() + 1);
+            into_->set_traced_functions(into_->traced_functions() + 1);
         }
-        if (is_new && place->second < most) {
-            auto& function = *into.add_traced_function()->mutable_function();
+        if (is_new && place->second < most_) {
+            auto& function = *into_->add_traced_function()->mutable_function();
             function.set_module_atom(mfa.module_atom);
             function.set_function_atom(mfa.function_atom);
             function.set_arity(mfa.arity);
         }
-        if (found && place->second < most) {
-            put(*found, *into.mutable_traced_function(static_cast<int>(place->second)));
+        if (found && place->second < most_) {
+            put(*found, *into_->mutable_traced_function(static_cast<int>(place->second)));
         }
         return {};
     }
@@ -177,6 +179,8 @@ class BreakpointReader {
     }
 
     Vm* vm_;
+    std::size_t most_;
+    records::Emulator* into_;
     AtomWords atoms_;
     ModuleReader functions_;
     Field export_mfa_, info_mfa_, first_, data_, flags_;
@@ -203,13 +207,13 @@ Result<void> read_functions(Vm& vm, std::span<const ModuleCode> modules, std::si
             continue;
         }
         if (!reader) {
-            ASSIGN_OR_RETURN(reader, BreakpointReader::open(vm));
+            ASSIGN_OR_RETURN(reader, BreakpointReader::open(vm, most, into));
         }
         if (*code.breakpoints != 0) {
-            RETURN_IF_ERROR(reader->module(code, most, into));
+            RETURN_IF_ERROR(reader->module(code));
         }
     }
-    return std::ranges::any_of(modules, exported) ? reader->exports(most, into) : Result<void>();
+    return std::ranges::any_of(modules, exported) ? reader->exports() : Result<void>();
 }
 
 }  // namespace

@@ -70,17 +70,7 @@ void declare_node(CLI::App& app, RawOptions& raw, bool with_json = true) {
     if (with_json) {
         app.add_flag("--json", raw.node.json, "Write JSON");
     }
-    app.add_option("--layout", raw.layout,
-                   "A layout to use for any release, or a folder of\nlayouts to use instead of the "
-                   "built-in ones")
-        ->type_name("FILE");
-    app.add_flag(
-        "--no-symbols", raw.node.no_symbols,
-        "Find the runtime's tables by searching its data,\nas for an executable without symbols");
-    app.add_option("--debug-dir", raw.node.debug_folder,
-                   "Look for debug files there too, by build id: .build-id/ab/cd.debug,\nor as "
-                   "debuginfod's cache has them (~/.cache/debuginfod_client)")
-        ->type_name("DIR");
+    program::declare_locating(app, raw.layout, raw.node.no_symbols, raw.node.debug_folder);
 }
 
 void declare_frames(CLI::App& command, RawOptions& raw) {

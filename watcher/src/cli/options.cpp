@@ -143,10 +143,7 @@ void declare(CLI::App& app, RawOptions& raw) {
             "");
     app.add_flag("--check", raw.check, "Show what each rule sees now, and end");
     app.add_flag("--json", raw.json, "Write events as JSON, a line each");
-    app.add_option("--layout", raw.layout,
-                   "A layout to use for any release, or a folder of\nlayouts to use instead of the "
-                   "built-in ones")
-        ->type_name("FILE");
+    program::declare_layout(app, raw.layout);
     app.footer(
         "Rules look at memory (against its limit), resident, total, processes_memory,\n"
         "system, binary, code, ets, processes, ports, atoms, ets_tables, run_queue,\n"

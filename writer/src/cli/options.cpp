@@ -235,17 +235,8 @@ void declare(CLI::App& app, RawOptions& raw) {
         "--no-cache", raw.options.no_cache,
         "Write the dump to the disk at once, and keep none of it in\nthe page cache, which "
         "counts as this container's memory");
-    app.add_option("--layout", raw.layout,
-                   "A layout to use for any release, or a folder of\nlayouts to use instead of the "
-                   "built-in ones")
-        ->type_name("FILE");
-    app.add_flag(
-        "--no-symbols", raw.options.capture.no_symbols,
-        "Find the runtime's tables by searching its data,\nas for an executable without symbols");
-    app.add_option("--debug-dir", raw.options.capture.debug_folder,
-                   "Look for debug files there too, by build id: .build-id/ab/cd.debug,\nor as "
-                   "debuginfod's cache has them (~/.cache/debuginfod_client)")
-        ->type_name("DIR");
+    program::declare_locating(app, raw.layout, raw.options.capture.no_symbols,
+                              raw.options.capture.debug_folder);
     app.add_flag(
         "--check", raw.options.check,
         "Report what a capture would find and cost, without\nstopping the node or writing a dump");
