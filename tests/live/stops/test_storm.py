@@ -22,6 +22,8 @@ NATIVE_MB = 5
 # One entry of the map after the other; growing; frames; a binary; a long list; asleep; native code.
 SHORT = "map,list,recursion,append,reverse,hibernate,dirty_nif"
 MAX_PAUSE_MS = 100
+# Stops for twins after that of mode snapshot may take so much in all (docs/safety.md).
+FURTHER_TWINS, SNAPSHOT_STOP_MS = 4, 50
 # What a stop may take beyond its bound on a machine that is busy with other things too.
 SLACK_MS = 50
 
@@ -93,6 +95,11 @@ class Cell:
                 lines.append(f"{self.title}: a stop of {self.longest_ms():.1f} ms")
             if self.most_stopped_ms() > bound * (self.count + 1):
                 lines.append(f"{self.title}: stopped for {self.most_stopped_ms():.1f} ms in total")
+        if self.mode == "snapshot":
+            for stops in self.stops:
+                longest, total = (stops[name] / 1e6 for name in ("longest_stop_ns", "total_stopped_ns"))
+                if total > longest + FURTHER_TWINS * max(SNAPSHOT_STOP_MS, 2 * longest) + SLACK_MS:
+                    lines.append(f"{self.title}: stopped for {total:.1f} ms in total, {longest:.1f} ms at once")
         return lines
 
     def row(self):

@@ -30,9 +30,12 @@ constexpr int kRoundsBeforeAStop = 4;  // 15 ms
 constexpr std::chrono::milliseconds kLongestSettling{50};
 /// The part of a stop's time in which a process may be copied where a twin can be made instead.
 constexpr int kPartForACopy = 4;
-/// Stops of mode freeze after the first, for large processes; between them the node runs, which on
-/// a busy machine takes longer.
+/// Stops of mode freeze after the first, for large processes, between which the node runs, which on
+/// a busy machine takes longer; and twins for processes that stood where they could not be
+/// captured.
 constexpr int kMostFurtherStops = 10;
+/// All stops for twins of mode snapshot after the first may take so many times as one of them.
+constexpr int kFurtherTwins = 4;
 constexpr std::chrono::milliseconds kFirstFurtherWait{1};
 constexpr std::chrono::milliseconds kLongestFurtherWait{64};
 
@@ -134,10 +137,10 @@ std::chrono::nanoseconds stopped(Session& session) {
 
 /// Retries processes that kept changing: once more live, then in stops, then, if too large for a
 /// stop, from a twin. Those that remain are listed without memory.
-/// `longest`: of a stop, and of all stops for twins together.
+/// `longest`: of a stop. `for_twins`: of all stops for twins together.
 Result<void> restless(Session& session, ProcessRetrier& retrier, target::LiveTarget& target,
                       std::vector<Pending> pending, bool with_twin,
-                      std::chrono::nanoseconds longest) {
+                      std::chrono::nanoseconds longest, std::chrono::nanoseconds for_twins) {
     RETURN_IF_ERROR(try_again(session, retrier, pending, kRoundsBeforeAStop));
     RETURN_IF_ERROR(retrier.look_for_unpaused(pending));
     // A twin of a large process costs a shorter stop than its copy.
@@ -149,8 +152,9 @@ Result<void> restless(Session& session, ProcessRetrier& retrier, target::LiveTar
     // of those before have left time.
     const auto before = stopped(session);
     bool made = false;
-    for (bool again = stoppable && with_twin; again && !too_large.empty();) {
-        const auto left = longest - (stopped(session) - before);
+    bool again = stoppable && with_twin;
+    for (int twins = 0; again && !too_large.empty() && twins < kMostFurtherStops; ++twins) {
+        const auto left = std::min(longest, for_twins - (stopped(session) - before));
         if (left < longest / 4 || session.used_up()) {
             break;
         }
@@ -173,10 +177,10 @@ Result<void> snapshot(Session& session, target::LiveTarget& target) {
         RETURN_IF_ERROR(session.epoch(records::MEMORY_SOURCE_LIVE));
     }
     ASSIGN_OR_RETURN(auto retrier, ProcessRetrier::open(session));
-    // As the stop for its twin was, so may those for two more be.
+    // A stop may be as the one for its twin was, on a machine that is busier now.
     const auto longest = std::max<std::chrono::nanoseconds>(kDefaultPause, 2 * stopped(session));
-    RETURN_IF_ERROR(
-        restless(session, retrier, target, std::move(left.pending), !left.abandoned, longest));
+    RETURN_IF_ERROR(restless(session, retrier, target, std::move(left.pending), !left.abandoned,
+                             longest, kFurtherTwins * longest));
     RETURN_IF_ERROR(session.ets_rows(true, nullptr));
     return session.node_growth();
 }
@@ -186,8 +190,9 @@ Result<void> live(Session& session, target::LiveTarget& target, bool with_stops)
     ASSIGN_OR_RETURN(auto retrier, ProcessRetrier::open(session));
     ASSIGN_OR_RETURN(auto pending, capture_live(session, retrier));
     if (with_stops) {
-        RETURN_IF_ERROR(restless(session, retrier, target, std::move(pending), true,
-                                 session.options().max_pause.value_or(kDefaultPause)));
+        const auto longest = session.options().max_pause.value_or(kDefaultPause);
+        RETURN_IF_ERROR(
+            restless(session, retrier, target, std::move(pending), true, longest, longest));
     } else {
         RETURN_IF_ERROR(try_again(session, retrier, pending, kRoundsLive));
         RETURN_IF_ERROR(retrier.list(pending));
