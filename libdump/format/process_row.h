@@ -16,6 +16,11 @@ std::optional<std::uint64_t> column_value(const records::ProcessRow& row,
 /// Sets one column of a row. A value that is not a member of the column's enumeration is not set.
 void set_column(records::ProcessRow& row, records::ProcessColumnKind column, std::uint64_t value);
 
+/// The row of a process, from the records that open and close its run, the latter at `end_offset`
+/// of the flat stream. What the records do not tell stays unset.
+void set_row(const records::Process& process, const records::ProcessEnd& end,
+             std::uint64_t end_offset, records::ProcessRow& into);
+
 /// Links and monitors of a process, as process_info counts them (erl_bif_info.c,
 /// collect_one_link(), collect_one_origin_monitor() and collect_one_target_monitor(), OTP 25 to
 /// 29).
@@ -28,7 +33,6 @@ struct RelationCounts {
     /// being spawned; 0 for a dump without flags.
     void add(const records::Relations& page, std::uint64_t pending = 0);
     void set(records::ProcessEnd& end) const;
-    void set(records::ProcessRow& row) const;
 };
 
 /// Adds one process to the totals of the trailer.

@@ -61,75 +61,6 @@ class IndexRebuilder {
     std::uint64_t unparsed_ = 0;
 };
 
-void set_sizes(const records::Process& process, const records::ProcessEnd& end,
-               records::ProcessRow& row) {
-    if (process.has_reductions()) {
-        row.set_reductions(process.reductions());
-    }
-    if (process.has_message_queue_length()) {
-        row.set_message_queue_length(process.message_queue_length());
-    }
-    if (process.has_heap_words()) {
-        row.set_heap_words(process.heap_words() + process.old_heap_words() +
-                           process.fragment_words() + end.message_words());
-    }
-    if (process.has_stack_words()) {
-        row.set_stack_words(process.stack_words());
-    }
-    if (process.has_state_bits()) {
-        row.set_state_bits(process.state_bits());
-    }
-    if (process.has_flags()) {
-        row.set_flags(process.flags());
-    }
-    if (process.has_trace_flags()) {
-        row.set_trace_flags(static_cast<std::uint32_t>(process.trace_flags()));
-    }
-    if (end.has_linked()) {
-        row.set_linked(end.linked());
-    }
-    if (end.has_monitored()) {
-        row.set_monitored(end.monitored());
-    }
-    if (end.has_monitored_by()) {
-        row.set_monitored_by(end.monitored_by());
-    }
-}
-
-/// The index row of a process's run, from the records that open and close it. Unknown columns stay
-/// unset.
-records::ProcessRow row_of(const records::Process& process, const records::ProcessEnd& end,
-                           std::uint64_t end_offset) {
-    records::ProcessRow row;
-    row.set_owner_id(end.owner_id());
-    row.set_end_offset(end_offset);
-    row.set_void_reason(end.void_reason());
-    if (end.has_begin_offset()) {
-        row.set_begin_offset(end.begin_offset());
-    }
-    if (process.has_registered_name_atom()) {
-        row.set_registered_name_atom(process.registered_name_atom());
-    }
-    if (process.has_initial_call()) {
-        *row.mutable_initial_call() = process.initial_call();
-    }
-    if (process.has_translated_initial_call()) {
-        *row.mutable_translated_initial_call() = process.translated_initial_call();
-    }
-    if (process.has_current_function()) {
-        *row.mutable_current_function() = process.current_function();
-    }
-    if (const auto status = status_of_name(process.status());
-        status != records::PROCESS_STATUS_UNKNOWN) {
-        row.set_status(status);
-    }
-    set_sizes(process, end, row);
-    if (end.has_memory_bytes()) {
-        row.set_memory_bytes(end.memory_bytes());
-    }
-    return row;
-}
-
 /// The `limit` rows with the largest values of a column, largest first; rows whose value is 0 or
 /// unknown are omitted.
 records::TopList top_list(const std::vector<records::ProcessRow>& rows,
@@ -377,7 +308,9 @@ void IndexRebuilder::close_process(std::uint64_t offset, std::span<const std::by
     const bool belongs = open_ && open_->owner_id() == end.owner_id();
     // The run's beginning may have been in a lost frame.
     const records::Process unknown;
-    keep_row(row_of(belongs ? *open_ : unknown, end, offset));
+    records::ProcessRow row;
+    set_row(belongs ? *open_ : unknown, end, offset, row);
+    keep_row(std::move(row));
     auto& totals = *trailer_.mutable_totals();
     totals.set_words_captured(totals.words_captured() + end.words_captured());
     index_.unfinished_processes += open_ && !belongs ? 1 : 0;

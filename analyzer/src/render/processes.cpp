@@ -9,7 +9,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -24,55 +23,19 @@ std::string number_cell(const std::optional<std::uint64_t>& number) {
     return number ? count_text(*number) : std::string(kAbsentCell);
 }
 
-/// A column on request: where its number is, and of which value it is.
-struct FurtherColumn {
-    query::ProcessColumn column;
-    std::string_view title;
-    std::string_view value;
-    std::optional<std::uint64_t> query::ProcessLine::* amount;
-    enum class Unit : std::uint8_t { kBytes, kWords, kCount } unit;
-    std::optional<std::uint64_t> query::ProcessLine::* count = nullptr;
-};
-constexpr std::array kFurtherColumns = {
-    FurtherColumn{query::ProcessColumn::kBinaries, "BINARIES", "binary",
-                  &query::ProcessLine::binary_bytes, FurtherColumn::Unit::kBytes},
-    FurtherColumn{query::ProcessColumn::kEts, "ETS TABLES", "ets.memory_bytes",
-                  &query::ProcessLine::ets_bytes, FurtherColumn::Unit::kBytes,
-                  &query::ProcessLine::ets_tables},
-    FurtherColumn{query::ProcessColumn::kStack, "STACK", "stack_size",
-                  &query::ProcessLine::stack_words, FurtherColumn::Unit::kWords},
-    FurtherColumn{query::ProcessColumn::kHeap, "HEAP", "process.memory.heap_size",
-                  &query::ProcessLine::heap_words, FurtherColumn::Unit::kWords},
-    FurtherColumn{query::ProcessColumn::kOldHeap, "OLD HEAP", "process.memory.old_heap_size",
-                  &query::ProcessLine::old_heap_words, FurtherColumn::Unit::kWords},
-    FurtherColumn{query::ProcessColumn::kLinks, "LINKS", "links", &query::ProcessLine::links,
-                  FurtherColumn::Unit::kCount},
-    FurtherColumn{query::ProcessColumn::kMonitors, "MONITORS", "monitors",
-                  &query::ProcessLine::monitors, FurtherColumn::Unit::kCount},
-    FurtherColumn{query::ProcessColumn::kMonitoredBy, "MONITORED BY", "monitored_by",
-                  &query::ProcessLine::monitored_by, FurtherColumn::Unit::kCount}};
-
-/// A column of names on request.
-struct TextColumn {
-    query::ProcessColumn column;
-    std::string_view title;
-    std::optional<std::string> query::ProcessLine::* text;
-};
-constexpr std::array kTextColumns = {
-    TextColumn{query::ProcessColumn::kApplication, "APPLICATION", &query::ProcessLine::application},
-    TextColumn{query::ProcessColumn::kState, "STATE", &query::ProcessLine::state},
-    TextColumn{query::ProcessColumn::kFlags, "FLAGS", &query::ProcessLine::flags}};
-
 /// "1.5 KiB", of tables "1.5 KiB in 2", or 0 where there is nothing.
-std::string further_cell(const FurtherColumn& column, const query::ProcessLine& line,
-                         std::uint64_t word_bytes) {
+std::string requested_cell(const query::RequestedColumn& column, const query::ProcessLine& line,
+                           std::uint64_t word_bytes) {
+    using Unit = query::RequestedColumn::Unit;
+    if (column.unit == Unit::kText) {
+        return one_line((line.*column.text).value_or(std::string(kAbsentCell)));
+    }
     const auto& amount = line.*column.amount;
-    if (column.unit == FurtherColumn::Unit::kCount) {
+    if (column.unit == Unit::kCount) {
         return number_cell(amount);
     }
-    std::string text =
-        amount ? bytes_text(*amount * (column.unit == FurtherColumn::Unit::kWords ? word_bytes : 1))
-               : std::string(kAbsentCell);
+    std::string text = amount ? bytes_text(*amount * (column.unit == Unit::kWords ? word_bytes : 1))
+                              : std::string(kAbsentCell);
     if (column.count != nullptr && line.*column.count) {
         const std::uint64_t count = *(line.*column.count);
         text = count == 0 ? "0" : fmt::format("{} in {}", text, count_text(count));
@@ -117,14 +80,10 @@ void print_process_table(Output& output, std::span<const query::ProcessLine> lin
                                         {"MEMORY", Align::kRight},
                                         {"REDUCTIONS", Align::kRight},
                                         {"MESSAGES", Align::kRight}};
-    for (const FurtherColumn& column : kFurtherColumns) {
+    for (const auto& column : query::requested_columns()) {
         if (columns.has(column.column)) {
-            heads.push_back({std::string(column.title), Align::kRight});
-        }
-    }
-    for (const TextColumn& column : kTextColumns) {
-        if (columns.has(column.column)) {
-            heads.push_back({std::string(column.title)});
+            const bool is_text = column.unit == query::RequestedColumn::Unit::kText;
+            heads.push_back({std::string(column.title), is_text ? Align::kLeft : Align::kRight});
         }
     }
     heads.push_back({"STATUS"});
@@ -135,14 +94,9 @@ void print_process_table(Output& output, std::span<const query::ProcessLine> lin
             line.pid, process_name(line),
             line.memory_bytes ? bytes_text(*line.memory_bytes) : std::string(kAbsentCell),
             number_cell(line.reductions), number_cell(line.message_queue_length)};
-        for (const FurtherColumn& column : kFurtherColumns) {
+        for (const auto& column : query::requested_columns()) {
             if (columns.has(column.column)) {
-                row.push_back(further_cell(column, line, word_bytes));
-            }
-        }
-        for (const TextColumn& column : kTextColumns) {
-            if (columns.has(column.column)) {
-                row.push_back(one_line((line.*column.text).value_or(std::string(kAbsentCell))));
+                row.push_back(requested_cell(column, line, word_bytes));
             }
         }
         row.push_back(status_cell(line));

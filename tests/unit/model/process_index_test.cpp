@@ -80,5 +80,27 @@ TEST(ProcessIndex, ColumnsOfARowComeBack) {
     }
 }
 
+TEST(ProcessIndex, HeapOfACrashDumpsProcessWithMessagesIsUnknown) {
+    records::Process process;
+    process.set_heap_words(100);
+    process.set_old_heap_words(50);
+    process.set_fragment_words(7);
+    process.set_message_queue_length(1);
+    records::ProcessEnd end;
+    end.set_owner_id(5);
+    const auto heap_words = [&] {
+        records::ProcessRow row;
+        set_row(process, end, 9, row);
+        return column_value(row, records::PROCESS_COLUMN_HEAP_WORDS);
+    };
+    // Some of the fragments may be those of messages.
+    EXPECT_EQ(heap_words(), std::nullopt);
+    process.set_message_queue_length(0);
+    EXPECT_EQ(heap_words(), 157U);
+    process.set_message_queue_length(1);
+    end.set_message_words(3);
+    EXPECT_EQ(heap_words(), 160U);
+}
+
 }  // namespace
 }  // namespace beamdump::test

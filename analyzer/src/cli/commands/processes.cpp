@@ -13,11 +13,22 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <string>
 #include <vector>
 
 namespace beamdump::cli {
 
 namespace {
+
+/// "ets (of tables that it owns)" for each.
+std::vector<std::string> described_columns() {
+    std::vector<std::string> texts;
+    for (const auto& column : query::requested_columns()) {
+        texts.push_back(column.what.empty() ? std::string(column.name)
+                                            : fmt::format("{} ({})", column.name, column.what));
+    }
+    return texts;
+}
 
 class ProcessesCommand final : public Command {
   public:
@@ -36,10 +47,8 @@ class ProcessesCommand final : public Command {
                  "memory, count, reductions, queue or "
                  "name");
         app.add_option("--columns", columns_,
-                       "Show further columns, separated by commas: binaries (bytes that it "
-                       "refers to), ets (of tables that it owns), stack, heap, "
-                       "old_heap, links, monitors, monitored_by, state (its flags by name), flags, "
-                       "application")
+                       fmt::format("Show further columns, separated by commas: {}",
+                                   fmt::join(described_columns(), ", ")))
             ->option_text("NAMES");
         app.add_option("--group-by", group_by_,
                        "Show groups of processes: initial_call, "
@@ -125,17 +134,9 @@ class ProcessesCommand final : public Command {
             RETURN_IF_ERROR(query::parse_columns(columns_, query_.columns));
         }
         // What a list is sorted by is shown.
-        const auto show = [this](query::ProcessSort sort, query::ProcessColumn column) {
-            if (query_.sort.by == sort) {
-                query_.columns.add(column);
-            }
-        };
-        show(query::ProcessSort::kBinaries, query::ProcessColumn::kBinaries);
-        show(query::ProcessSort::kEts, query::ProcessColumn::kEts);
-        show(query::ProcessSort::kStack, query::ProcessColumn::kStack);
-        show(query::ProcessSort::kLinks, query::ProcessColumn::kLinks);
-        show(query::ProcessSort::kMonitors, query::ProcessColumn::kMonitors);
-        show(query::ProcessSort::kMonitoredBy, query::ProcessColumn::kMonitoredBy);
+        if (const auto column = query::column_of(query_.sort.by)) {
+            query_.columns.add(*column);
+        }
         return {};
     }
 

@@ -17,20 +17,90 @@ namespace beamdump::query {
 
 namespace {
 
-constexpr std::array<Named<ProcessColumn>, 11> kColumnNames = {
-    {{"binaries", ProcessColumn::kBinaries},
-     {"ets", ProcessColumn::kEts},
-     {"stack", ProcessColumn::kStack},
-     {"heap", ProcessColumn::kHeap},
-     {"old_heap", ProcessColumn::kOldHeap},
-     {"links", ProcessColumn::kLinks},
-     {"monitors", ProcessColumn::kMonitors},
-     {"monitored_by", ProcessColumn::kMonitoredBy},
-     {"state", ProcessColumn::kState},
-     {"flags", ProcessColumn::kFlags},
-     {"application", ProcessColumn::kApplication}}};
+using Unit = RequestedColumn::Unit;
+
+constexpr auto kRequested = std::to_array<RequestedColumn>({
+    {.column = ProcessColumn::kBinaries,
+     .name = "binaries",
+     .title = "BINARIES",
+     .what = "bytes that it refers to",
+     .unit = Unit::kBytes,
+     .amount = &ProcessLine::binary_bytes},
+    {.column = ProcessColumn::kEts,
+     .name = "ets",
+     .title = "ETS TABLES",
+     .what = "of tables that it owns",
+     .unit = Unit::kBytes,
+     .amount = &ProcessLine::ets_bytes,
+     .count = &ProcessLine::ets_tables},
+    {.column = ProcessColumn::kStack,
+     .name = "stack",
+     .title = "STACK",
+     .what = "",
+     .unit = Unit::kWords,
+     .amount = &ProcessLine::stack_words},
+    {.column = ProcessColumn::kHeap,
+     .name = "heap",
+     .title = "HEAP",
+     .what = "",
+     .unit = Unit::kWords,
+     .amount = &ProcessLine::heap_words},
+    {.column = ProcessColumn::kOldHeap,
+     .name = "old_heap",
+     .title = "OLD HEAP",
+     .what = "",
+     .unit = Unit::kWords,
+     .amount = &ProcessLine::old_heap_words},
+    {.column = ProcessColumn::kLinks,
+     .name = "links",
+     .title = "LINKS",
+     .what = "",
+     .unit = Unit::kCount,
+     .amount = &ProcessLine::links},
+    {.column = ProcessColumn::kMonitors,
+     .name = "monitors",
+     .title = "MONITORS",
+     .what = "",
+     .unit = Unit::kCount,
+     .amount = &ProcessLine::monitors},
+    {.column = ProcessColumn::kMonitoredBy,
+     .name = "monitored_by",
+     .title = "MONITORED BY",
+     .what = "",
+     .unit = Unit::kCount,
+     .amount = &ProcessLine::monitored_by},
+    {.column = ProcessColumn::kApplication,
+     .name = "application",
+     .title = "APPLICATION",
+     .what = "",
+     .unit = Unit::kText,
+     .text = &ProcessLine::application},
+    {.column = ProcessColumn::kState,
+     .name = "state",
+     .title = "STATE",
+     .what = "its flags by name",
+     .unit = Unit::kText,
+     .text = &ProcessLine::state},
+    {.column = ProcessColumn::kFlags,
+     .name = "flags",
+     .title = "FLAGS",
+     .what = "",
+     .unit = Unit::kText,
+     .text = &ProcessLine::flags},
+});
+constexpr auto kColumnNames = [] {
+    std::array<Named<ProcessColumn>, kRequested.size()> names;
+    std::ranges::transform(kRequested, names.begin(), [](const RequestedColumn& column) {
+        return Named<ProcessColumn>(column.name, column.column);
+    });
+    return names;
+}();
 
 }  // namespace
+
+std::span<const RequestedColumn> requested_columns() {
+    return kRequested;
+}
 
 Result<void> parse_columns(std::string_view names, ColumnChoice& choice) {
     for (bool more = true; more;) {

@@ -35,6 +35,20 @@ enum class ProcessColumn : std::uint8_t {
     kApplication,
 };
 
+/// One of them, in the order of lists.
+struct RequestedColumn {
+    enum class Unit : std::uint8_t { kBytes, kWords, kCount, kText };
+    ProcessColumn column;
+    std::string_view name;   ///< in --columns
+    std::string_view title;  ///< of a table
+    std::string_view what;   ///< for the help; empty: the name says it
+    Unit unit;
+    std::optional<std::uint64_t> ProcessLine::* amount = nullptr;
+    std::optional<std::uint64_t> ProcessLine::* count = nullptr;  ///< of what has this amount
+    std::optional<std::string> ProcessLine::* text = nullptr;     ///< in place of an amount
+};
+std::span<const RequestedColumn> requested_columns();
+
 /// Which of them.
 class ColumnChoice {
   public:
@@ -54,8 +68,7 @@ class ColumnChoice {
     std::array<bool, 11> chosen_{};
 };
 
-/// Adds columns by their names, separated by commas: binaries, ets, stack, heap, old_heap, links,
-/// monitors, monitored_by, state, flags, application. kUsage.
+/// Adds columns by their names, separated by commas. kUsage.
 Result<void> parse_columns(std::string_view names, ColumnChoice& choice);
 
 /// Reads what columns show of processes: only what is asked for. Memory: 60 bytes for each process

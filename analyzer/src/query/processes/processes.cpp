@@ -204,6 +204,13 @@ Result<RowFilter> parse_filter(std::string_view argument) {
     return filter;
 }
 
+std::optional<ProcessColumn> column_of(ProcessSort sort) {
+    const auto* const named = std::ranges::find(kSorts, sort, &Named<ProcessSort>::second);
+    const auto columns = requested_columns();
+    const auto found = std::ranges::find(columns, named->first, &RequestedColumn::name);
+    return found == columns.end() ? std::nullopt : std::optional(found->column);
+}
+
 Result<ProcessOrder> parse_sort(std::string_view name) {
     if (name.contains(',')) {
         return fail(ErrorCode::kUsage, "processes are sorted by one column: --sort memory");

@@ -51,6 +51,9 @@ std::span<const Column> process_filter_columns();
 /// Parses a filter of these. kUsage also for an unknown status, with the known ones.
 Result<RowFilter> parse_filter(std::string_view argument);
 
+/// The column on request that has what processes are sorted by.
+std::optional<ProcessColumn> column_of(ProcessSort sort);
+
 /// What processes are sorted by: numbers largest first, the others ascending, unless it is the
 /// other way round.
 struct ProcessOrder {

@@ -15,18 +15,17 @@ constexpr std::size_t kLongestValue = 64U << 10U;
 
 struct StateName {
     std::string_view text;
-    std::string_view status;
-    records::ProcessStatus code;
+    records::ProcessStatus status;
 };
 /// erl_process_dump.c, erts_dump_process_state().
 constexpr std::array kStates = {
-    StateName{"Waiting", "waiting", records::PROCESS_STATUS_WAITING},
-    StateName{"Scheduled", "runnable", records::PROCESS_STATUS_RUNNABLE},
-    StateName{"Running", "running", records::PROCESS_STATUS_RUNNING},
-    StateName{"Suspended", "suspended", records::PROCESS_STATUS_SUSPENDED},
-    StateName{"Garbing", "garbage_collecting", records::PROCESS_STATUS_GARBAGE_COLLECTING},
-    StateName{"Exiting", "exiting", records::PROCESS_STATUS_EXITING},
-    StateName{"Non Existing", "free", records::PROCESS_STATUS_FREE},
+    StateName{"Waiting", records::PROCESS_STATUS_WAITING},
+    StateName{"Scheduled", records::PROCESS_STATUS_RUNNABLE},
+    StateName{"Running", records::PROCESS_STATUS_RUNNING},
+    StateName{"Suspended", records::PROCESS_STATUS_SUSPENDED},
+    StateName{"Garbing", records::PROCESS_STATUS_GARBAGE_COLLECTING},
+    StateName{"Exiting", records::PROCESS_STATUS_EXITING},
+    StateName{"Non Existing", records::PROCESS_STATUS_FREE},
 };
 
 /// Takes the section's lines one by one.
@@ -71,8 +70,7 @@ bool ProcessReader::identity(std::string_view key, std::string_view value) {
     if (key == "State") {
         for (const auto& state : kStates) {
             if (value == state.text) {
-                process_.set_status(std::string(state.status));
-                into_.row.set_status(state.code);
+                process_.set_status(std::string(status_name(state.status)));
             }
         }
     } else if (key == "Name") {
@@ -90,7 +88,6 @@ bool ProcessReader::identity(std::string_view key, std::string_view value) {
     } else if (key == "Internal State") {
         if (const auto bits = state_bits_of_text(value)) {
             process_.set_state_bits(*bits);
-            into_.row.set_state_bits(*bits);
         }
         for (const std::string_view level : {"MAX", "HIGH", "NORMAL", "LOW"}) {
             const auto at = value.find("USR_PRIO_");
@@ -158,7 +155,7 @@ void ProcessReader::sizes(std::string_view key, std::string_view value) {
     } else if (key == "OldBinVHeap unused") {
         old_binary_unused_ = *count;
     } else if (key == "Memory") {
-        into_.row.set_memory_bytes(*count);
+        into_.memory_bytes = *count;
     } else if (key == "arity ") {
         process_.set_arity(static_cast<std::uint32_t>(*count));
     }
@@ -181,33 +178,10 @@ void ProcessReader::finish() {
         process.set_old_binary_virtual_heap_block_words(process.old_binary_virtual_heap_words() +
                                                         *old_binary_unused_);
     }
-    auto& row = into_.row;
-    row.set_owner_id(process.owner_id());
     if (format_.memory_of_heaps && process.has_heap_words() && process.has_old_heap_words()) {
-        row.set_memory_bytes(
+        into_.memory_bytes =
             (process.heap_words() + process.old_heap_words() + process.fragment_words()) *
-            format_.word_bytes);
-    }
-    if (process.has_reductions()) {
-        row.set_reductions(process.reductions());
-    }
-    if (process.has_message_queue_length()) {
-        row.set_message_queue_length(process.message_queue_length());
-    }
-    if (process.has_registered_name_atom()) {
-        row.set_registered_name_atom(process.registered_name_atom());
-    }
-    if (process.has_initial_call()) {
-        *row.mutable_initial_call() = process.initial_call();
-    }
-    if (process.has_current_function()) {
-        *row.mutable_current_function() = process.current_function();
-    }
-    // The text does not show which fragments belong to messages.
-    if (process.has_heap_words() && process.has_old_heap_words() && process.has_fragment_words() &&
-        process.message_queue_length() == 0) {
-        row.set_heap_words(process.heap_words() + process.old_heap_words() +
-                           process.fragment_words());
+            format_.word_bytes;
     }
 }
 
@@ -244,14 +218,12 @@ Result<ParsedProcess> parse_process(const TextSource& source, TextWindow& window
         }
     }
     reader.finish();
-    result.has_relations = has_relations && result.row.status() != records::PROCESS_STATUS_EXITING;
+    result.has_relations =
+        has_relations && status_of_name(result.process.status()) != records::PROCESS_STATUS_EXITING;
     for (const auto& page : result.relations) {
         result.links += static_cast<std::uint64_t>(page.link_size());
         result.monitors += static_cast<std::uint64_t>(page.monitor_size());
         result.counts.add(page);
-    }
-    if (result.has_relations) {
-        result.counts.set(result.row);
     }
     return text.error() ? Result<ParsedProcess>(std::unexpected(*text.error()))
                         : Result<ParsedProcess>(std::move(result));

@@ -6,6 +6,8 @@
 
 #include <records.pb.h>
 
+#include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace beamdump::crash {
@@ -13,7 +15,7 @@ namespace beamdump::crash {
 /// The facts in a =proc section (break.c, print_process_info).
 struct ParsedProcess {
     records::Process process;
-    records::ProcessRow row;
+    std::optional<std::uint64_t> memory_bytes;
     std::vector<records::Relations> relations;
     std::uint64_t links = 0;
     std::uint64_t monitors = 0;

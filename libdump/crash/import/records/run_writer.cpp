@@ -4,6 +4,7 @@
 #include <libdump/crash/import/words/stack_parser.h>
 #include <libdump/crash/text/byte_parser.h>
 #include <libdump/format/crash_regions.h>
+#include <libdump/format/process_row.h>
 #include <libdump/write/append.h>
 #include <libdump/write/record_limits.h>
 
@@ -63,23 +64,22 @@ Result<records::ProcessRow> RunWriter::write(const ProcessSections& sections, Pa
         RETURN_IF_ERROR(records_.relations(page));
     }
     RETURN_IF_ERROR(records_.finish(*end.mutable_directory()));
-    auto& row = facts.row;
-    row.set_void_reason(records::VOID_REASON_NONE);
+    auto reason = records::VOID_REASON_NONE;
     if (!has_terms) {
-        const auto status = row.status();
-        row.set_void_reason(status == records::PROCESS_STATUS_EXITING ? records::VOID_REASON_EXITING
-                            : status == records::PROCESS_STATUS_GARBAGE_COLLECTING
-                                ? records::VOID_REASON_COLLECTING
-                                : records::VOID_REASON_UNREADABLE);
+        const auto status = status_of_name(facts.process.status());
+        reason = status == records::PROCESS_STATUS_EXITING ? records::VOID_REASON_EXITING
+                 : status == records::PROCESS_STATUS_GARBAGE_COLLECTING
+                     ? records::VOID_REASON_COLLECTING
+                     : records::VOID_REASON_UNREADABLE;
         end.set_detail(dump_.cut_off().empty()
                            ? "the crash dump has no stack and no heap of it"
                            : "the crash dump breaks off before its stack and heap");
     }
     end.set_owner_id(owner_);
-    end.set_void_reason(row.void_reason());
+    end.set_void_reason(reason);
     end.set_begin_offset(begin);
-    if (row.has_memory_bytes()) {
-        end.set_memory_bytes(row.memory_bytes());
+    if (facts.memory_bytes) {
+        end.set_memory_bytes(*facts.memory_bytes);
     }
     if (facts.has_relations) {
         end.set_links(facts.links);
@@ -87,9 +87,11 @@ Result<records::ProcessRow> RunWriter::write(const ProcessSections& sections, Pa
         facts.counts.set(end);
     }
     ASSIGN_OR_RETURN(auto offset, writer_.append(format::RecordKind::kProcessEnd, end));
-    row.set_begin_offset(begin);
-    row.set_end_offset(offset);
-    return std::move(row);
+    records::ProcessRow row;
+    set_row(facts.process, end, offset, row);
+    // Known only where the stack's lines were read (DumpForm::indexed_stack_sizes).
+    row.clear_stack_words();
+    return row;
 }
 
 Result<void> RunWriter::read_heap(const ProcessSections& sections) {

@@ -2,6 +2,7 @@
 
 #include <libdump/base/return_if_error.h>
 #include <libdump/format/left_out.h>
+#include <libdump/format/process_row.h>
 #include <libdump/write/record_limits.h>
 
 #include <fmt/format.h>
@@ -506,45 +507,8 @@ Result<void> ProcessCapture::finish(const Try& request, const beam::ProcessView&
     if (process.void_reason != records::VOID_REASON_NONE && !request.last) {
         return {};
     }
-    const auto& facts = process.facts;
-    auto& row = row_;
-    row.Clear();
-    row.set_owner_id(facts.owner_id());
-    row.set_begin_offset(begin);
-    row.set_end_offset(offset);
-    row.set_void_reason(process.void_reason);
-    row.set_memory_bytes(outcome.memory_bytes);
-    row.set_reductions(facts.reductions());
-    if (facts.has_message_queue_length()) {
-        row.set_message_queue_length(facts.message_queue_length());
-    }
-    if (facts.has_registered_name_atom()) {
-        row.set_registered_name_atom(facts.registered_name_atom());
-    }
-    if (facts.has_initial_call()) {
-        *row.mutable_initial_call() = facts.initial_call();
-    }
-    if (facts.has_translated_initial_call()) {
-        *row.mutable_translated_initial_call() = facts.translated_initial_call();
-    }
-    if (facts.has_current_function()) {
-        *row.mutable_current_function() = facts.current_function();
-    }
-    row.set_status(process.status);
-    row.set_state_bits(facts.state_bits());
-    row.set_flags(facts.flags());
-    row.set_trace_flags(static_cast<std::uint32_t>(facts.trace_flags()));
-    if (end.has_linked()) {
-        row.set_linked(end.linked());
-        row.set_monitored(end.monitored());
-        row.set_monitored_by(end.monitored_by());
-    }
-    row.set_heap_words(facts.heap_words() + facts.old_heap_words() + facts.fragment_words() +
-                       outcome.message_words);
-    if (facts.has_stack_words()) {
-        row.set_stack_words(facts.stack_words());
-    }
-    return parts_.index.add(row);
+    set_row(process.facts, end, offset, row_);
+    return parts_.index.add(row_);
 }
 
 }  // namespace beamdump::capture
