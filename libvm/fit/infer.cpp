@@ -87,6 +87,7 @@ class Search {
     std::vector<Content> chosen_;
     std::unique_ptr<beam::Vm> vm_;
     std::string last_error_;
+    std::string unseen_;  // what the node has not, by which a candidate would have been checked
     std::vector<std::string> left_out_;
 };
 
@@ -167,7 +168,11 @@ bool Search::passes(const std::vector<Content>& parts, beam::CheckStage stage) {
         if (done && !unseen) {
             return true;
         }
-        last_error_ = !done ? done.error().message : fmt::format("the node has not {}", *unseen);
+        if (done) {
+            unseen_ = *unseen;
+        }
+        last_error_ =
+            !done ? done.error().message : fmt::format("the node does not have {}", *unseen);
         vm_->forget();
     }
     return false;
@@ -231,6 +236,7 @@ Result<void> Search::settle(beam::CheckStage stage) {
     if (parts.empty()) {
         return passes(chosen_, stage) ? Result<void>() : refuse(release_, last_error_);
     }
+    unseen_.clear();
     const auto error_before = passes(chosen_, stage) ? std::string() : last_error_;
     auto fitting = passing(parts, candidates, stage);
     for (std::size_t index = 0; fitting.empty() && index < parts.size(); ++index) {
@@ -240,6 +246,11 @@ Result<void> Search::settle(beam::CheckStage stage) {
         if (!fitting.empty()) {
             candidates_[parts[index]] = std::move(varied[index]);
         }
+    }
+    if (fitting.empty() && !unseen_.empty()) {
+        return refuse(release_, fmt::format("{}: the node does not have {}, which would tell the "
+                                            "layout of that part",
+                                            layout_parts()[parts.front()].name, unseen_));
     }
     if (fitting.empty()) {
         return refuse(release_,

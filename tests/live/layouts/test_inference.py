@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import re
 import shutil
 import subprocess
 import tempfile
@@ -10,7 +11,7 @@ import unittest
 from support import tools
 from support.layouts import LAYOUTS, UNDECIDED, UNDECIDED_CONSTANTS
 from support.node import start_workload
-from support.paths import CAPTURE, PROGRAMS
+from support.paths import CAPTURE, PROGRAMS, WATCH
 from support.release import RELEASE
 
 # Parts of OTP 27's layout that cannot be inferred from its neighbours' layouts; not read then.
@@ -25,6 +26,10 @@ UNUSED_CONSTANTS = {"fun_ref_subtag"}
 # Why the others are refused: no neighbour has 29's kind of fun table, and 25 has no lower neighbour: of
 # several schedulers only the first is found with 27's layout.
 REFUSED = {"25": "schedulers that number themselves|modules: neither otp-27", "29": "erts_fun_table"}
+
+
+# A watcher takes some 15; it kept 31 where two neighbours were tried.
+MOST_RESIDENT_MIB = 20
 
 
 def layout_of(dump):
@@ -104,12 +109,7 @@ class Inference(unittest.TestCase):
     def test_a_neighbour_that_is_laid_out_alike(self):
         """With the release's own layout under another name, parts that need two neighbours are left
         out, the rest is the same."""
-        alike = json.loads((LAYOUTS / f"otp-{RELEASE}.json").read_text())
-        neighbour = str(int(RELEASE) - 1)
-        folder = self.scratch / "alike"
-        folder.mkdir()
-        (folder / f"otp-{neighbour}.json").write_text(json.dumps(
-            alike | {"name": f"otp-{neighbour}", "otp_release": neighbour}))
+        alike, neighbour, folder = self.laid_out_alike("alike")
         dump, ended = self.capture("alike.beamdump", "--quiet", "--layout", folder)
         tools.expect(ended, 0)
         layout = self.answer(dump, "summary")["layout"]
@@ -123,6 +123,29 @@ class Inference(unittest.TestCase):
         self.assertLessEqual(missing, {"ErtsAlignedSchedulerData", "ErtsSchedulerSleepInfo",
                                        "ErtsDistExternal", "ErtsDistExternalData",
                                        "ErtsAtomTranslationTable"} | UNDECIDED)
+
+    def laid_out_alike(self, name):
+        """The release's layout, and a folder with it alone under the name of the release before."""
+        alike = json.loads((LAYOUTS / f"otp-{RELEASE}.json").read_text())
+        neighbour = str(int(RELEASE) - 1)
+        folder = self.scratch / name
+        folder.mkdir()
+        (folder / f"otp-{neighbour}.json").write_text(json.dumps(
+            alike | {"name": f"otp-{neighbour}", "otp_release": neighbour}))
+        return alike, neighbour, folder
+
+    def test_a_watcher_gives_back_what_inferring_took(self):
+        folder = self.others if RELEASE == "27" else self.laid_out_alike("watched")[2]
+        with subprocess.Popen([WATCH, "--memory", "90%", "-o", self.scratch, "--layout", folder, "--json",
+                               str(self.node.pid)], stdout=subprocess.PIPE, text=True) as watcher:
+            try:
+                self.assertEqual(json.loads(watcher.stdout.readline())["event"], "watching")
+                status = pathlib.Path(f"/proc/{watcher.pid}/status").read_text()
+            finally:
+                watcher.terminate()
+        resident, most = (int(re.search(rf"{name}:\s*(\d+) kB", status)[1]) / 1024 for name in ("VmRSS", "VmHWM"))
+        print(f"watching with an inferred layout: {resident:.1f} MiB, at most {most:.1f} MiB", flush=True)
+        self.assertLess(resident, MOST_RESIDENT_MIB)
 
     def says_so(self, dump):
         layout = self.answer(dump, "summary")["layout"]

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
+#include <malloc.h>
 #include <span>
 #include <string>
 #include <sys/mman.h>
@@ -61,6 +62,12 @@ bool stay_in_memory() {
         ::setrlimit(RLIMIT_MEMLOCK, &limit);
     }
     return locked;
+}
+
+void give_back_free_memory() {
+    ::munlockall();
+    ::malloc_trim(0);
+    stay_in_memory();
 }
 
 Result<void> move_to_cgroup(std::string_view name, const std::filesystem::path& root) {

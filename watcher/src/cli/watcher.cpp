@@ -1,5 +1,7 @@
 #include "cli/watcher.h"
 
+#include "cli/own_resources.h"
+
 #include <libdump/base/amount_text.h>
 #include <libdump/base/return_if_error.h>
 #include <libdump/base/write_all.h>
@@ -173,13 +175,20 @@ milliseconds Watcher::next_reading() const {
     return next;
 }
 
+/// To infer a layout takes some 50 MiB.
+Result<NodeReader> Watcher::open_reader(pid_t pid) {
+    auto reader = NodeReader::open(pid, how_, cancelled_);
+    give_back_free_memory();
+    return reader;
+}
+
 Result<NodeReader> Watcher::open_node() {
     const auto wanted = config_.nodes.empty() ? std::string() : config_.nodes.front();
     auto pid = nodes::pid_of(wanted);
     if (!pid) {
         ASSIGN_OR_RETURN(pid, nodes::find_node(wanted, how_));
     }
-    return NodeReader::open(*pid, how_, cancelled_);
+    return open_reader(*pid);
 }
 
 Result<NodeReader> Watcher::wait_for_node() {
@@ -291,7 +300,7 @@ bool Watcher::look_for_nodes(const std::vector<pid_t>& vms) {
 }
 
 void Watcher::open_candidate(pid_t pid, Candidate& candidate) {
-    auto reader = NodeReader::open(pid, how_, cancelled_);
+    auto reader = open_reader(pid);
     if (reader && config_.means(reader->id().name, pid)) {
         candidates_.erase(pid);
         begin(std::move(*reader));
@@ -821,7 +830,7 @@ Result<std::vector<std::string>> Watcher::check() {
     if (config_.several()) {
         ASSIGN_OR_RETURN(const auto vms, nodes::running_vms());
         for (const auto pid : vms) {
-            auto reader = NodeReader::open(pid, how_, cancelled_);
+            auto reader = open_reader(pid);
             if (!reader) {
                 lines.push_back(
                     fmt::format("process {} cannot be read: {}", pid, reader.error().message));

@@ -74,6 +74,7 @@ class Watcher {
 
     /// As run(), but for what the log counts.
     Result<void> watch_nodes();
+    Result<NodeReader> open_reader(pid_t pid);
     Result<NodeReader> open_node();
     Result<NodeReader> wait_for_node();
     Result<void> watch_one();
