@@ -60,7 +60,7 @@ class Search {
         }
     }
 
-    Result<Inferred> run();
+    Result<beam::InferredLayout> run();
 
   private:
     Result<void> find_tables();
@@ -326,7 +326,7 @@ Result<void> Search::decide_part(std::size_t part) {
     return {};
 }
 
-Result<Inferred> Search::run() {
+Result<beam::InferredLayout> Search::run() {
     RETURN_IF_ERROR(find_tables());
     for (const auto stage : beam::kCheckStages) {
         auto settled = settle(stage);
@@ -344,13 +344,15 @@ Result<Inferred> Search::run() {
         return refuse(release_, last_error_);
     }
     ASSIGN_OR_RETURN(auto layout, layout_of(chosen_));
-    return Inferred{std::move(layout), {from_, left_out_}};
+    return beam::InferredLayout{std::move(layout), {from_, left_out_}};
 }
 
 }  // namespace
 
-Result<Inferred> infer_layout(const std::string& release, const std::vector<beam::Layout>& known,
-                              const Locate& locate, const std::atomic<bool>& cancelled) {
+Result<beam::InferredLayout> infer_layout(const std::string& release,
+                                          const std::vector<beam::Layout>& known,
+                                          const Locate& locate,
+                                          const std::atomic<bool>& cancelled) {
     const auto number = number_of(release);
     const beam::Layout* below = nullptr;
     const beam::Layout* above = nullptr;

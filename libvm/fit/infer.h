@@ -1,5 +1,6 @@
 #pragma once
 
+#include <libvm/beam/locate/locate.h>
 #include <libvm/beam/vm/vm.h>
 
 #include <atomic>
@@ -13,23 +14,13 @@ namespace beamdump::fit {
 /// Finds a VM by a layout, from the start each time.
 using Locate = std::function<Result<std::unique_ptr<beam::Vm>>(const beam::Layout&)>;
 
-/// The sources of a layout that was inferred on the node itself.
-struct Origin {
-    std::vector<std::string> from;      ///< the layouts of other releases: "otp-27"
-    std::vector<std::string> left_out;  ///< parts that no check could tell: nothing is read of them
-};
-
-struct Inferred {
-    beam::Layout layout;
-    Origin origin;
-};
-
 /// Infers a layout for a release from those of its nearest neighbours among `known`. For each part
 /// that the two lay out differently, keeps the one that passes all checks on the node; if neither
 /// passes, moves members of a structure until exactly one arrangement does (docs/layouts.md).
 /// kUnsupported: no neighbour has a layout, or several candidates pass; the error names the
 /// ambiguous structures. kIo: `cancelled` was set.
-Result<Inferred> infer_layout(const std::string& release, const std::vector<beam::Layout>& known,
-                              const Locate& locate, const std::atomic<bool>& cancelled);
+Result<beam::InferredLayout> infer_layout(const std::string& release,
+                                          const std::vector<beam::Layout>& known,
+                                          const Locate& locate, const std::atomic<bool>& cancelled);
 
 }  // namespace beamdump::fit

@@ -47,6 +47,16 @@ Result<CheckedVm> infer(const OpenTarget& open, const beam::LocateOptions& how, 
     ASSIGN_OR_RETURN(auto known, beam::known_layouts(how, architecture));
     ASSIGN_OR_RETURN(auto release, beam::find_release(*target, how));
     auto given = how;
+    for (const auto& before : how.inferred) {
+        if (before.layout.release() != release || before.layout.architecture() != architecture) {
+            continue;
+        }
+        given.layout = before.layout;
+        if (auto checked = locate_checked(open, given, tries, cancelled)) {
+            checked->inferred = before.origin;
+            return checked;
+        }
+    }
     auto inferred = infer_layout(
         release, known,
         [&](const beam::Layout& layout) {

@@ -21,7 +21,7 @@ struct CheckedVm {
     std::unique_ptr<beam::Vm> vm;
     beam::CheckReport checks;
     /// Set if the release had no layout and one was inferred on the node.
-    std::optional<Origin> inferred{};
+    std::optional<beam::LayoutOrigin> inferred{};
 
     /// Whether the layout was made from the sources of the node's own release.
     [[nodiscard]] bool of_the_release() const {
@@ -37,7 +37,7 @@ struct LayoutFit {
     std::string layout_name;
     std::string layout_release;
     bool layout_given = false;  ///< by --layout
-    std::optional<Origin> inferred{};
+    std::optional<beam::LayoutOrigin> inferred{};
     beam::CheckReport checks;
     bool probed = false;  ///< by probe_layout(), which says the rest
     FieldVisibility fields{};
@@ -47,7 +47,8 @@ struct LayoutFit {
 LayoutFit layout_fit(const CheckedVm& checked, const beam::LocateOptions& how);
 
 /// Locates the VM and checks the layout, at most `tries` times on a running node. If the release
-/// has no layout, one is inferred, which takes some seconds and ends when `cancelled` is set. Reads
+/// has no layout, those of LocateOptions::inferred are tried, and then one is inferred, which takes
+/// some seconds and ends when `cancelled` is set. Reads
 /// only; nothing is stopped. Errors are those of `open`, locate_vm(), infer_layout(),
 /// check_steadily().
 Result<CheckedVm> locate_checked(const OpenTarget& open, const beam::LocateOptions& how, int tries,

@@ -11,9 +11,23 @@
 namespace beamdump::beam {
 
 /// How to locate a VM.
+/// The sources of a layout that was inferred on a running node.
+struct LayoutOrigin {
+    std::vector<std::string> from;      ///< the layouts of other releases: "otp-27"
+    std::vector<std::string> left_out;  ///< parts that no check could tell: nothing is read of them
+};
+
+struct InferredLayout {
+    Layout layout;
+    LayoutOrigin origin;
+};
+
 struct LocateOptions {
-    std::optional<Layout> layout;        ///< use this one, whatever the release
-    std::vector<Layout> layouts;         ///< to choose from instead of the built-in ones
+    std::optional<Layout> layout;  ///< use this one, whatever the release
+    std::vector<Layout> layouts;   ///< to choose from instead of the built-in ones
+    /// For releases without a layout: what was inferred on other nodes of them. Not locate_vm():
+    /// fit::locate_checked() tries them.
+    std::vector<InferredLayout> inferred;
     bool no_symbols = false;             ///< ignore the executable's symbols
     std::filesystem::path debug_folder;  ///< see Target::debug_folder()
     memory::HeldSizes sizes;             ///< of the VM

@@ -42,6 +42,7 @@ constexpr milliseconds kOpenAgain{2000};
 /// One that cannot be read, and one that has another name, may be another one day.
 constexpr milliseconds kFailedAgain{60'000};
 constexpr milliseconds kOtherAgain{300'000};
+constexpr int kCheapFailures = 2;
 
 /// The time of the clock that goes on while the machine sleeps, and never back.
 milliseconds now() {
@@ -175,9 +176,17 @@ milliseconds Watcher::next_reading() const {
     return next;
 }
 
-/// To infer a layout takes some 50 MiB.
+/// To infer a layout takes some 50 MiB and seconds of a processor: not again when a node of the
+/// same release starts, or for its profile.
 Result<NodeReader> Watcher::open_reader(pid_t pid) {
     auto reader = NodeReader::open(pid, how_, cancelled_);
+    if (reader && reader->inferred()) {
+        const auto& release = reader->inferred()->layout.release();
+        std::erase_if(how_.inferred, [&](const beam::InferredLayout& before) {
+            return before.layout.release() == release;
+        });
+        how_.inferred.push_back(*reader->inferred());
+    }
     give_back_free_memory();
     return reader;
 }
@@ -316,7 +325,12 @@ void Watcher::open_candidate(pid_t pid, Candidate& candidate) {
         return;
     }
     ++candidate.failed;
-    candidate.again = now() + std::min(kOpenAgain * candidate.failed, kFailedAgain);
+    // To find out that no layout fits takes seconds of a processor. Of a node that starts, one may
+    // fit soon.
+    const bool is_costly =
+        reader.error().code == ErrorCode::kUnsupported && candidate.failed > kCheapFailures;
+    candidate.again =
+        now() + (is_costly ? kOtherAgain : std::min(kOpenAgain * candidate.failed, kFailedAgain));
     // A node that starts cannot be read at first.
     if (candidate.failed > 1 && reader.error().code != ErrorCode::kTargetDied && !cancelled_) {
         say(nullptr, "unwatched",

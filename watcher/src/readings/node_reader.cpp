@@ -59,8 +59,13 @@ Result<NodeReader> NodeReader::open(pid_t pid, const beam::LocateOptions& how,
                      fit::locate_checked(open_target, how, beam::kCheckTries, cancelled));
     ASSIGN_OR_RETURN(auto counts, sampler::CountsReader::open(*checked.vm));
     ASSIGN_OR_RETURN(auto scanned, sampler::CountsReader::open(*checked.vm));
+    std::optional<beam::InferredLayout> inferred;
+    if (checked.inferred) {
+        inferred = {checked.vm->layout(), std::move(*checked.inferred)};
+    }
     NodeReader reader(pid, std::move(checked.vm), std::move(counts),
                       ProcessScan(std::move(scanned)));
+    reader.inferred_ = std::move(inferred);
     // Held open before the node's name is read: its number may be another process's one day.
     if (!reader.files_->read(reader.resident_file_)) {
         return reader.has_ended();

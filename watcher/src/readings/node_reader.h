@@ -26,6 +26,9 @@ class NodeReader {
                                    const std::atomic<bool>& cancelled);
 
     [[nodiscard]] const NodeId& id() const { return id_; }
+    /// The layout that was inferred on it, or on another node of its release before; nothing: its
+    /// release has one.
+    [[nodiscard]] const std::optional<beam::InferredLayout>& inferred() const { return inferred_; }
     /// When its process started, in ticks since the machine's boot.
     [[nodiscard]] std::uint64_t start_ticks() const { return start_ticks_; }
     /// The variables that the node was started with, NAME=VALUE.
@@ -64,6 +67,7 @@ class NodeReader {
     Result<void> read_schedulers(const std::set<Quantity>& wanted, Measurements& into);
 
     NodeId id_;
+    std::optional<beam::InferredLayout> inferred_;
     std::shared_ptr<target::KeptFiles> files_;
     std::string resident_file_;
     std::string processor_file_;

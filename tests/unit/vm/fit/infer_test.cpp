@@ -7,6 +7,8 @@
 
 #include <gmock/gmock.h>
 
+#include <utility>
+
 namespace beamdump::fit {
 namespace {
 
@@ -17,13 +19,17 @@ using ::testing::HasSubstr;
 /// A node of a release without a layout, which lays everything out as another release does.
 class Infer : public ::testing::Test {
   protected:
-    Result<Inferred> infer(StandardNode& node, const std::string& release,
-                           const std::vector<std::string>& known) {
-        // Trees of three levels: in smaller ones a side that is read elsewhere is not missed.
+    /// Trees of three levels: in smaller ones a side that is read elsewhere is not missed.
+    static void add_relations(StandardNode& node) {
         for (std::uint32_t slot = 20; slot < 26; ++slot) {
             add_link(node.vm, node.worker, node.vm.pid(slot));
             add_monitor(node.vm, node.worker, node.auth);
         }
+    }
+
+    Result<beam::InferredLayout> infer(StandardNode& node, const std::string& release,
+                                       const std::vector<std::string>& known) {
+        add_relations(node);
         std::vector<beam::Layout> layouts;
         for (const auto& name : known) {
             layouts.push_back(layout_of(name));
@@ -108,6 +114,36 @@ TEST_F(Infer, EndsWhereItIsCancelled) {
     StandardNode node(layout_of("otp-27"));
     cancelled = true;
     EXPECT_THAT(infer(node, "27", {"otp-25", "otp-29"}).error().message, HasSubstr("interrupted"));
+}
+
+TEST_F(Infer, TriesWhatWasInferredBefore) {
+    StandardNode node(layout_of("otp-27"));
+    add_relations(node);
+    int opened = 0;
+    const auto open = [&]() -> Result<std::unique_ptr<target::Target>> {
+        ++opened;
+        return node.vm.open();
+    };
+    beam::LocateOptions how;
+    how.layouts = {layout_of("otp-25"), layout_of("otp-29")};
+    const auto first = locate_checked(open, how, 1, cancelled);
+    ASSERT_TRUE(first) << first.error().message;
+    ASSERT_TRUE(first->inferred);
+    const auto for_the_first = std::exchange(opened, 0);
+    how.inferred = {{first->vm->layout(), *first->inferred}};
+    const auto second = locate_checked(open, how, 1, cancelled);
+    ASSERT_TRUE(second) << second.error().message;
+    EXPECT_THAT(second->inferred->from, ElementsAre("otp-25", "otp-29"));
+    const auto for_the_second = std::exchange(opened, 0);
+    EXPECT_LE(for_the_second, 3);
+    EXPECT_GT(for_the_first, for_the_second);
+    // One that does not fit this node of the release.
+    how.inferred.front().layout = first->vm->layout().moved("Process", "heap", 8);
+    const auto third = locate_checked(open, how, 1, cancelled);
+    ASSERT_TRUE(third) << third.error().message;
+    EXPECT_EQ(third->vm->layout().field("Process", "heap")->offset,
+              node.vm.layout().field("Process", "heap")->offset);
+    EXPECT_GT(opened, for_the_second);
 }
 
 TEST_F(Infer, LooksForTablesAgainThatAreNotFound) {
