@@ -13,8 +13,9 @@ namespace beamdump::watch {
 /// fail. Whether it did. Children have nothing locked.
 bool stay_in_memory();
 
-/// Gives back to the kernel what was freed of this process's heap. That of locked memory it does not
-/// take (madvise(2), MADV_DONTNEED): all is unlocked meanwhile, and then as after stay_in_memory().
+/// Gives back to the kernel what was freed of this process's heap. That of locked memory it does
+/// not take (madvise(2), MADV_DONTNEED): all is unlocked meanwhile, and then as after
+/// stay_in_memory().
 void give_back_free_memory();
 
 /// Moves this process, and so its later children, to a cgroup of the memory controller, which is
