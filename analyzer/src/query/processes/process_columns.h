@@ -39,9 +39,9 @@ enum class ProcessColumn : std::uint8_t {
 struct RequestedColumn {
     enum class Unit : std::uint8_t { kBytes, kWords, kCount, kText };
     ProcessColumn column;
-    std::string_view name;   ///< in --columns
-    std::string_view title;  ///< of a table
-    std::string_view what;   ///< for the help; empty: the name says it
+    std::string_view name;       ///< in --columns
+    std::string_view title;      ///< of a table
+    std::string_view what = {};  ///< for the help; empty: the name says it
     Unit unit;
     std::optional<std::uint64_t> ProcessLine::* amount = nullptr;
     std::optional<std::uint64_t> ProcessLine::* count = nullptr;  ///< of what has this amount
