@@ -17,6 +17,9 @@ MEMORY_MIB = 2500
 POLL_SECONDS = 0.05
 # Programs of the other build.
 PROGRAMS = pathlib.Path(os.environ.get("BEAMDUMP_AARCH64_PROGRAMS", ROOT / "build-aarch64" / "bin"))
+# ... that need nothing of the machine's root (scripts/build-static aarch64).
+STATIC = PROGRAMS.parent / "static"
+STATIC_NAMES = ("beamdump-capture", "beamdump-analyze", "beamdump-sample", "beamdump-watch")
 QEMU = "qemu-system-aarch64"
 # In the order in which one needs the other (modules.dep of Debian's kernel).
 MODULES = ("drivers/virtio/virtio_pci_modern_dev", "drivers/virtio/virtio_pci_legacy_dev",
