@@ -184,6 +184,17 @@ class GuestNode:
         return self.machine.expect(f"exec python3 /ask.py '{question}'").output.strip()
 
 
+def await_rest(machine, pid):
+    """Returns when the process uses almost no processor time: a node has ended its boot, or its last work."""
+    machine.expect(f"""quiet=0
+while [ $quiet -lt 6 ]; do
+  before=$(awk '{{print $14 + $15}}' /proc/{pid}/stat)
+  sleep 0.2
+  after=$(awk '{{print $14 + $15}}' /proc/{pid}/stat)
+  if [ $((after - before)) -le 2 ]; then quiet=$((quiet + 1)); else quiet=0; fi
+done""")
+
+
 def start_zoo(machine, release, ebin, cookie, scale=1):
     """As support.zoo's: a distributed node that knows a second one, at rest."""
     peer = "beamdump_zoo_peer@localhost"
@@ -199,13 +210,7 @@ erl=$!
 while [ ! -s ready ]; do
   kill -0 $erl || {{ cat log >&2; exit 1; }}
   sleep 0.1
-done
-# Until it uses almost no processor time, which ends its boot.
-quiet=0
-while [ $quiet -lt 6 ]; do
-  before=$(awk '{{print $14 + $15}}' /proc/$(cat ready)/stat)
-  sleep 0.2
-  after=$(awk '{{print $14 + $15}}' /proc/$(cat ready)/stat)
-  if [ $((after - before)) -le 2 ]; then quiet=$((quiet + 1)); else quiet=0; fi
 done""")
-    return GuestNode(machine, release, int(machine.expect("cat /tmp/node/ready").output))
+    node = GuestNode(machine, release, int(machine.expect("cat /tmp/node/ready").output))
+    await_rest(machine, node.pid)
+    return node

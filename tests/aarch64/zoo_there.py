@@ -45,11 +45,12 @@ class ZooThere(unittest.TestCase):
                                          terms=[pid for pid in cls.before
                                                 if pid != cls.pids.get(ENDLESS_WHEN_FLAT)])
 
-    def compare_with_the_node(self, what):
-        texts = Texts(self.dump, COOKIE)
+    def compare_with_the_node(self, what, dump=None, captured=None):
+        """dump, captured: another one than cls.dump, with its details()."""
+        texts = Texts(dump or self.dump, COOKIE)
         changed = self.pids[UNDECODED]
         captured, told = ({pid: process for pid, process in processes.items() if pid != changed}
-                          for processes in (self.captured, self.told))
+                          for processes in (captured or self.captured, self.told))
         result = comparison.compare(captured, self.before, told, also=texts)
         result.print(what)
         texts.print(what)
