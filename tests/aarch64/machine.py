@@ -32,6 +32,8 @@ export PATH=/usr/bin:/usr/sbin HOME=/root LANG=C.UTF-8 ERL_CRASH_DUMP_BYTES=0
 mount -t proc proc /proc
 mount -t sysfs sys /sys
 mount -t devtmpfs dev /dev
+ln -s /proc/self/fd /dev/fd
+ln -s /proc/self/fd/0 /dev/stdin
 exec </dev/console >/dev/console 2>&1
 ip link set lo up
 hostname localhost
