@@ -76,6 +76,28 @@ exit $status""", seconds=CAPTURE_SECONDS)
         self.assertEqual(refused.status, 1)
         self.assertEqual(refused.diagnostics, "beamdump-capture: mode snapshot is not available on aarch64 yet, where "
                                               "this program cannot make a node's twin: use mode live\n")
+        for command, sentence in (
+                ("profile --duration 1s", "this program cannot read native frames of aarch64 yet"),
+                ("stacks --stop", "stacks are not read in a stop on aarch64 yet: ask without --stop")):
+            refused = self.machine.run(f"exec {self.machine.share}/beamdump-sample {command} {self.node.pid}")
+            self.assertEqual((refused.status, refused.diagnostics), (1, f"beamdump-sample: {sentence}\n"))
+
+    def test_a_watcher_takes_a_dump_by_a_rule(self):
+        share = self.machine.share
+        self.machine.expect(f"""mkdir /tmp/watched
+{share}/beamdump-watch --json --free 1M --rule 'mailboxes > 100' -o /tmp/watched {self.node.pid} \\
+  >{share}/watch.events 2>{share}/watch.errors &
+watcher=$!
+until grep -qE '"event":"(captured|failed)"' {share}/watch.events; do
+  kill -0 $watcher || break
+  sleep 0.2
+done
+kill $watcher
+wait $watcher
+cat {share}/watch.errors >&2
+mv /tmp/watched/*.beamdump {share}/watched.beamdump""", seconds=CAPTURE_SECONDS)
+        summary = tools.analyze_json("summary", share / "watched.beamdump")
+        self.assertRegex(summary["capture"]["reason"], r"^mailboxes: the number of messages in all mailboxes was \d+$")
 
     def test_under_load(self):
         """The last one that asks the zoo: the load stays. Running processes are void, none is torn."""
