@@ -17,6 +17,9 @@ MEMORY_MIB = 2500
 POLL_SECONDS = 0.05
 # Programs of the other build.
 PROGRAMS = pathlib.Path(os.environ.get("BEAMDUMP_AARCH64_PROGRAMS", ROOT / "build-aarch64" / "bin"))
+# ... that need nothing of the machine's root (scripts/build-static aarch64).
+STATIC = PROGRAMS.parent / "static"
+STATIC_NAMES = ("beamdump-capture", "beamdump-analyze", "beamdump-sample", "beamdump-watch")
 QEMU = "qemu-system-aarch64"
 # In the order in which one needs the other (modules.dep of Debian's kernel).
 MODULES = ("drivers/virtio/virtio_pci_modern_dev", "drivers/virtio/virtio_pci_legacy_dev",
@@ -29,6 +32,8 @@ export PATH=/usr/bin:/usr/sbin HOME=/root LANG=C.UTF-8 ERL_CRASH_DUMP_BYTES=0
 mount -t proc proc /proc
 mount -t sysfs sys /sys
 mount -t devtmpfs dev /dev
+ln -s /proc/self/fd /dev/fd
+ln -s /proc/self/fd/0 /dev/stdin
 exec </dev/console >/dev/console 2>&1
 ip link set lo up
 hostname localhost
@@ -181,6 +186,17 @@ class GuestNode:
         return self.machine.expect(f"exec python3 /ask.py '{question}'").output.strip()
 
 
+def await_rest(machine, pid):
+    """Returns when the process uses almost no processor time: a node has ended its boot, or its last work."""
+    machine.expect(f"""quiet=0
+while [ $quiet -lt 6 ]; do
+  before=$(awk '{{print $14 + $15}}' /proc/{pid}/stat)
+  sleep 0.2
+  after=$(awk '{{print $14 + $15}}' /proc/{pid}/stat)
+  if [ $((after - before)) -le 2 ]; then quiet=$((quiet + 1)); else quiet=0; fi
+done""")
+
+
 def start_zoo(machine, release, ebin, cookie, scale=1):
     """As support.zoo's: a distributed node that knows a second one, at rest."""
     peer = "beamdump_zoo_peer@localhost"
@@ -196,13 +212,7 @@ erl=$!
 while [ ! -s ready ]; do
   kill -0 $erl || {{ cat log >&2; exit 1; }}
   sleep 0.1
-done
-# Until it uses almost no processor time, which ends its boot.
-quiet=0
-while [ $quiet -lt 6 ]; do
-  before=$(awk '{{print $14 + $15}}' /proc/$(cat ready)/stat)
-  sleep 0.2
-  after=$(awk '{{print $14 + $15}}' /proc/$(cat ready)/stat)
-  if [ $((after - before)) -le 2 ]; then quiet=$((quiet + 1)); else quiet=0; fi
 done""")
-    return GuestNode(machine, release, int(machine.expect("cat /tmp/node/ready").output))
+    node = GuestNode(machine, release, int(machine.expect("cat /tmp/node/ready").output))
+    await_rest(machine, node.pid)
+    return node

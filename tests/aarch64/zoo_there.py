@@ -45,15 +45,21 @@ class ZooThere(unittest.TestCase):
                                          terms=[pid for pid in cls.before
                                                 if pid != cls.pids.get(ENDLESS_WHEN_FLAT)])
 
-    def compare_with_the_node(self, what):
-        texts = Texts(self.dump, COOKIE)
+    def compared(self, what, dump=None, captured=None):
+        """The comparison with the node's word. dump, captured: another one than cls.dump, with its details()."""
+        texts = Texts(dump or self.dump, COOKIE)
         changed = self.pids[UNDECODED]
         captured, told = ({pid: process for pid, process in processes.items() if pid != changed}
-                          for processes in (self.captured, self.told))
+                          for processes in (captured or self.captured, self.told))
         result = comparison.compare(captured, self.before, told, also=texts)
         result.print(what)
         texts.print(what)
+        return result
+
+    def compare_with_the_node(self, what):
+        result = self.compared(what)
         result.verify(self)
+        changed = self.pids[UNDECODED]
         own = {pid for name, pid in self.pids.items() if name and name.startswith("zoo_")}
         self.assertGreater(len(own), 150)
         self.assertEqual(own - set(result.pids) - {changed}, set(),

@@ -1,6 +1,8 @@
 #include <libvm/arch/aarch64/registers.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstdint>
 
 namespace beamdump::arch::aarch64 {
 
@@ -26,7 +28,23 @@ ThreadRegisters thread_registers(pid_t thread, const KernelRegisters& all,
 
 void set_system_call(ThreadRegisters& thread, std::int64_t system_call) {
     thread.system_call = system_call;
-    thread.first_argument = system_call >= 0 ? thread.general_words[0] : 0;
+    thread.first_argument =
+        system_call >= 0 ? std::optional(thread.general_words[0]) : std::nullopt;
+}
+
+void set_stopped_call(ThreadRegisters& thread, std::uint32_t before, std::uint32_t at) {
+    constexpr std::size_t kNumber = 8;
+    constexpr std::uint32_t kSystemCall = 0xd4000001;  // svc #0
+    const auto number = thread.general_words[kNumber];
+    if (number > INT32_MAX) {
+        return;
+    }
+    if (at == kSystemCall) {
+        set_system_call(thread, static_cast<std::int64_t>(number));
+    } else if (before == kSystemCall &&
+               thread.general_words[0] == static_cast<std::uint64_t>(-EINTR)) {
+        thread.system_call = static_cast<std::int64_t>(number);
+    }
 }
 
 }  // namespace beamdump::arch::aarch64

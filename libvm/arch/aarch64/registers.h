@@ -28,4 +28,10 @@ ThreadRegisters thread_registers(pid_t thread, const KernelRegisters& all,
 /// Notes the system call that a thread is in; negative: none.
 void set_system_call(ThreadRegisters& thread, std::int64_t system_call);
 
+/// Notes the system call out of which a stop has taken a thread, by the instructions before and at
+/// which it stands: the kernel then has no number of it (Linux' arch/arm64/kernel/signal.c,
+/// do_signal()). The thread will begin the call anew, or has come back from it with EINTR, which
+/// takes the place of the first argument.
+void set_stopped_call(ThreadRegisters& thread, std::uint32_t before, std::uint32_t at);
+
 }  // namespace beamdump::arch::aarch64

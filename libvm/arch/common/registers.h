@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <sys/types.h>
 
@@ -34,8 +35,8 @@ struct ThreadRegisters {
     JitRegisters jit{};
     /// The number of the system call that it is in; negative: it is in none.
     std::int64_t system_call = -1;
-    /// The system call's first argument, if it is in one.
-    std::uint64_t first_argument = 0;
+    /// The system call's first argument, if it is in one and has not lost it.
+    std::optional<std::uint64_t> first_argument = {};
     /// All general registers, in the architecture's order, those above among them.
     std::array<std::uint64_t, kMostGeneral> general_words{};
     std::size_t general_count = 0;

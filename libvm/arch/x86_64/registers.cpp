@@ -14,7 +14,7 @@ ThreadRegisters thread_registers(pid_t thread, const KernelRegisters& all) {
                 .reductions_left = all.r14,
                 .scheduler = all.rbx},
         .system_call = system_call,
-        .first_argument = system_call >= 0 ? all.rdi : 0,
+        .first_argument = system_call >= 0 ? std::optional(all.rdi) : std::nullopt,
         .general_words = {all.rax, all.rbx, all.rcx, all.rdx, all.rsi, all.rdi, all.rbp, all.rsp,
                           all.r8, all.r9, all.r10, all.r11, all.r12, all.r13, all.r14, all.r15},
         .general_count = kGeneralRegisters,

@@ -272,6 +272,9 @@ std::string_view Collectors::unclear(Address process) const {
     if (!schedulers_) {
         return "the layout does not tell which thread collects it";
     }
+    if (vm_->layout().architecture() != Architecture::kX86_64) {
+        return "collections on aarch64 are not followed yet";
+    }
     const auto found = unclear_.find(process);
     return found == unclear_.end() ? std::string_view() : found->second;
 }

@@ -518,7 +518,7 @@ bool NativeCalls::known_in_compiled_code(const target::ThreadRegisters& thread) 
 /// that the kernel restarts so, a wait for a lock begins with an address.
 bool sleeps_again(const target::ThreadRegisters& thread) {
     constexpr std::uint64_t kMostClocks = 16;  // MAX_CLOCKS, uapi/linux/time.h
-    return thread.first_argument < kMostClocks;
+    return thread.first_argument && *thread.first_argument < kMostClocks;
 }
 
 /// Whether a thread is in a system call in which a BIF or NIF changes nothing of its process: any

@@ -224,6 +224,11 @@ Result<void> tell(const Found& found, const StacksOptions& options, const Stacks
 Result<void> read_in_a_stop(ObservedNode& node, ProcessStacks& stacks, const StacksOptions& options,
                             target::StopTracker& stops, const std::atomic<bool>& cancelled,
                             const StacksListener& listener, StacksReport& report) {
+    if (node.vm().layout().architecture() != Architecture::kX86_64) {
+        return fail(ErrorCode::kUnsupported,
+                    fmt::format("stacks are not read in a stop on {} yet: ask without --stop",
+                                name_of(node.vm().layout().architecture())));
+    }
     target::TimedStopTerms terms{.longest = options.max_pause};
     if (node.vm().facts().jit) {
         terms.settling = target::Settling{.certain =

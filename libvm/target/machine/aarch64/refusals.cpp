@@ -1,4 +1,3 @@
-#include <libvm/target/stop/ptrace_calls.h>
 #include <libvm/target/twin/injection.h>
 #include <libvm/target/twin/injection_ptrace.h>
 
@@ -11,11 +10,6 @@ std::unexpected<Error> no_twin() {
 }
 
 }  // namespace
-
-Result<arch::ThreadRegisters> read_thread_registers(pid_t /*thread*/) {
-    return fail(ErrorCode::kUnsupported,
-                "this program cannot read registers of threads on aarch64 yet");
-}
 
 std::vector<std::string> borrowable_threads() {
     return {};

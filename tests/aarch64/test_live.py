@@ -1,0 +1,161 @@
+"""The static programs for aarch64, run beside a node in an emulated machine: of each process of the zoo, the dumps that
+modes live and freeze make have what the node itself says: facts, backtraces, terms and sizes; tables, rows, persistent
+terms and memory are the node's too. BEAMDUMP_OTP: the node's release."""
+
+import shutil
+import unittest
+
+import machine
+import zoo_there
+from support import tools, whole_node
+from support.captured import details, listed
+from support.invariant import INVARIANT, contradiction
+from support.release import RELEASE
+
+CAPTURE_SECONDS = 600
+TABLES_SCALE = 0.02
+WORKERS_SCALE = 0.05
+WORKERS = 20
+ALL = ("--limit", "0", "--term-bytes", "0", "--syntax", "erlang")
+
+
+class Live(zoo_there.ZooThere):
+    @classmethod
+    def copy_node(cls):
+        share = cls.machine.share
+        for program in machine.STATIC_NAMES:
+            shutil.copy(machine.STATIC / program, share)
+        cls.node.ask(f"start tables {TABLES_SCALE}")
+        cls.ask_the_whole_node()  # the first questions load code that stays
+        machine.await_rest(cls.machine, cls.node.pid)
+        whole_before = cls.ask_the_whole_node()
+        ended = cls.capture("live", cls.dump, "--binary-bytes all")
+        cls.frozen = share / "frozen.beamdump"
+        tools.expect(cls.capture("freeze", cls.frozen, "--binary-bytes all"), 0, 3)
+        cls.whole = whole_before, cls.ask_the_whole_node()
+        return ended
+
+    @classmethod
+    def capture(cls, mode, dump, options=""):
+        # The shared folder is slow.
+        there = f"/tmp/{dump.name}"
+        return cls.machine.run(f"""{cls.machine.share}/beamdump-capture --quiet --mode {mode} {options} \\
+  -o {there} {cls.node.pid}
+status=$?
+[ -f {there} ] && mv {there} {dump}
+exit $status""", seconds=CAPTURE_SECONDS)
+
+    @classmethod
+    def ask_the_whole_node(cls):
+        scratch = cls.machine.share
+        return (whole_node.ask_tables(cls.node, scratch), whole_node.ask_rows(cls.node, scratch),
+                whole_node.ask_persistent_terms(cls.node, scratch), whole_node.ask_numbers(cls.node))
+
+    def test_all_that_the_node_says_is_in_the_dump(self):
+        self.compare_with_the_node("live on aarch64")
+
+    def test_what_is_in_a_freeze_is_what_the_node_says(self):
+        """An emulated machine may write too slowly: a stop ends when its output is blocked for 50 ms, and the processes
+        that were not read by then are void."""
+        result = self.compared("freeze on aarch64", self.frozen, details(self.frozen, self.before))
+        self.assertEqual(result.differences[:20], [])
+        self.assertGreater(result.compared, 20)
+
+    def test_the_whole_node_is_in_the_dumps(self):
+        (tables, rows, _, numbers), (tables_after, rows_after, persistent, told) = self.whole
+        for dump in self.dump, self.frozen:
+            with self.subTest(dump.name):
+                whole_node.compare_tables(self, dump, tables, tables_after)
+                whole_node.compare_rows(self, dump, *(
+                    {identity: texts for identity, texts in all_rows.items() if not tables[identity]["compressed"]}
+                    for all_rows in (rows, rows_after)))
+                whole_node.compare_persistent_terms(self, dump, persistent)
+                whole_node.compare_counts(self, dump, told)
+                answer = whole_node.check_resident(self, dump)
+                whole_node.compare_categories(self, answer["categories"], told, numbers)
+                whole_node.compare_allocators(self, tools.analyze_json("allocators", dump), told, numbers)
+
+    def test_what_is_not_there_refuses(self):
+        refused = self.capture("snapshot", self.machine.share / "refused.beamdump")
+        self.assertEqual(refused.status, 1)
+        self.assertEqual(refused.diagnostics, "beamdump-capture: mode snapshot is not available on aarch64 yet, where "
+                                              "this program cannot make a node's twin: use mode live\n")
+        for command, sentence in (
+                ("profile --duration 1s", "this program cannot read native frames of aarch64 yet"),
+                ("stacks --stop", "stacks are not read in a stop on aarch64 yet: ask without --stop")):
+            refused = self.machine.run(f"exec {self.machine.share}/beamdump-sample {command} {self.node.pid}")
+            self.assertEqual((refused.status, refused.diagnostics), (1, f"beamdump-sample: {sentence}\n"))
+
+    def test_a_watcher_takes_a_dump_by_a_rule(self):
+        share = self.machine.share
+        self.machine.expect(f"""mkdir /tmp/watched
+{share}/beamdump-watch --json --free 1M --rule 'mailboxes > 100' -o /tmp/watched {self.node.pid} \\
+  >{share}/watch.events 2>{share}/watch.errors &
+watcher=$!
+until grep -qE '"event":"(captured|failed)"' {share}/watch.events; do
+  kill -0 $watcher || break
+  sleep 0.2
+done
+kill $watcher
+wait $watcher
+cat {share}/watch.errors >&2
+mv /tmp/watched/*.beamdump {share}/watched.beamdump""", seconds=CAPTURE_SECONDS)
+        summary = tools.analyze_json("summary", share / "watched.beamdump")
+        self.assertRegex(summary["capture"]["reason"], r"^mailboxes: the number of messages in all mailboxes was \d+$")
+
+    def test_under_load(self):
+        """The last one that asks the zoo: the load stays. Running processes are void, none is torn."""
+        self.node.ask(f"start busy {WORKERS_SCALE}")
+        for mode in "live", "auto":
+            with self.subTest(mode):
+                dump = self.machine.share / f"busy-{mode}.beamdump"
+                tools.expect(self.capture(mode, dump, "--binary-bytes all"), 0, 3)
+                terms, void = self.check_workers(dump)
+                print(f"OTP {RELEASE}, {mode} under load: {terms} terms of {WORKERS - void} workers, {void} void",
+                      flush=True)
+                self.assertLess(void, WORKERS / 2)
+                self.assertGreater(terms, 0)
+                self.assertEqual(self.node.ask("ping"), "pong")
+
+    def check_workers(self, dump):
+        """How many terms with checksums the load's processes have, none of them torn; how many processes are void."""
+        workers = {pid: process for pid, process in listed(dump).items()
+                   if process.get("registered_name", "").startswith("busy_")}
+        self.assertEqual(len(workers), WORKERS)
+        whole = [pid for pid, process in workers.items() if "void_reason" not in process]
+        terms = 0
+        for pid in whole:
+            for question in ("backtrace", "--term-limit", "classic"), ("dictionary", *ALL), ("messages", *ALL):
+                text = tools.expect(tools.ask(question[0], dump, pid, *question[1:]), 0, 3).output
+                found = [term.groups() for term in INVARIANT.finditer(text)]
+                self.assertEqual(len(found), text.count("{invariant,"), text[:300])
+                for counter, total, items, octets in found:
+                    wrong = contradiction(int(counter), int(total), *(
+                        list(map(int, numbers.split(","))) if numbers else [] for numbers in (items, octets)))
+                    self.assertIsNone(wrong, pid)
+                terms += len(found)
+        return terms, len(workers) - len(whole)
+
+    def test_under_load_a_killed_writer_leaves_the_node_running(self):
+        capture = f"{self.machine.share}/beamdump-capture --quiet --force --mode freeze"
+        self.machine.expect(f"""{capture} -o {self.machine.share}/killed.beamdump {self.node.pid} &
+writer=$!
+stopped=
+for look in $(seq 600); do
+  grep -q '^State:.t' /proc/{self.node.pid}/task/*/status && stopped=yes && break
+  kill -0 $writer || break
+  sleep 0.05
+done
+kill -KILL $writer
+[ "$stopped" ] || {{ echo "it did not stop the node" >&2; exit 1; }}
+for look in $(seq 200); do
+  grep -q '^State:.t' /proc/{self.node.pid}/task/*/status || exit 0
+  sleep 0.05
+done
+echo "threads of the node stand" >&2
+exit 1""")
+        self.assertEqual(self.node.ask("ping"), "pong")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
