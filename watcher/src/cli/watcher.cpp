@@ -657,7 +657,7 @@ void Watcher::start_capture(Watched& node, std::size_t rule, const std::string& 
     }
     const auto history = node.recording ? history_file(*node.recording) : Descriptor();
     if (history.valid()) {
-        command.insert(command.end(), {"--history", "/dev/stdin"});
+        command.insert(command.end(), {"--history", "/proc/self/fd/0"});
     }
     command.push_back(std::to_string(id.pid));
     start(id, id.key(), rule, reason, command, room->path, history);

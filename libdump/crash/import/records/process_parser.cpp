@@ -145,17 +145,17 @@ void ProcessReader::sizes(std::string_view key, std::string_view value) {
         into_.heap_unused_words = *count;
         into_.has_heap_unused = true;
     } else if (key == "OldHeap unused") {
-        old_unused_ = *count;
+        old_unused_ = count;
     } else if (key == "BinVHeap") {
         process_.set_off_heap_overhead_words(*count);
     } else if (key == "OldBinVHeap") {
         process_.set_old_binary_virtual_heap_words(*count);
     } else if (key == "BinVHeap unused") {
-        binary_unused_ = *count;
+        binary_unused_ = count;
     } else if (key == "OldBinVHeap unused") {
-        old_binary_unused_ = *count;
+        old_binary_unused_ = count;
     } else if (key == "Memory") {
-        into_.memory_bytes = *count;
+        into_.memory_bytes = count;
     } else if (key == "arity ") {
         process_.set_arity(static_cast<std::uint32_t>(*count));
     }
