@@ -241,17 +241,27 @@ TEST_F(Binaries, WhoKeepsThemIsTold) {
     EXPECT_THAT(kept({kMebi, 20 * kMebi}, false),
                 EndsWith("binaries, of which processes keep about 21.0 MiB" + others));
     EXPECT_THAT(kept({0, 0}, false), EndsWith("binaries, of which processes keep none" + others));
-    // Many processes together; what one keeps is unknown; one could not be read.
+    // Many processes together; what one keeps is unknown.
     EXPECT_THAT(kept({20 * kMebi, 20 * kMebi}, false), EndsWith("binaries."));
     EXPECT_THAT(kept({kMebi, std::nullopt}, false), EndsWith("binaries."));
-    EXPECT_THAT(kept({kMebi, kMebi, kMebi}, true), EndsWith("binaries."));
+    // Of one whose terms are void too.
+    EXPECT_THAT(kept({kMebi, 32 * kMebi}, true),
+                EndsWith("binaries, of which <0.2.0> (demo:loop/1) keeps about 32.0 MiB."));
+    EXPECT_THAT(kept({kMebi, kMebi, kMebi}, true),
+                EndsWith("binaries, of which processes keep about 3.0 MiB" + others));
 }
 
-/// As of a capture without heaps.
+/// As of a capture without heaps, or where the process that keeps them is void.
 TEST_F(Binaries, ThoseThatTheDumpLacksAreNamedAsTheNodeCountsThem) {
-    const auto with_category = [this](std::uint64_t bytes) {
+    const auto with_category = [this](std::uint64_t bytes, std::uint64_t kept = 0) {
         SampleDump dump;
         dump.add(alpha_process());
+        if (kept != 0) {
+            auto process = plain(2);
+            process.binary_bytes = kept;
+            process.void_reason = records::VOID_REASON_RUNNING;
+            dump.add(process);
+        }
         records::SystemMemory system;
         for (const auto& [name, size] :
              {std::pair("total", 100 * kMebi), std::pair("binary", bytes)}) {
@@ -269,6 +279,10 @@ TEST_F(Binaries, ThoseThatTheDumpLacksAreNamedAsTheNodeCountsThem) {
                 ElementsAre("61% of the node's memory (61.0 MiB of 100.0 MiB) is binaries, as the "
                             "node counted it. Most are not in this dump; a capture with heaps "
                             "tells who keeps them."));
+    EXPECT_THAT(with_category(61 * kMebi, 40 * kMebi),
+                ElementsAre("61% of the node's memory (61.0 MiB of 100.0 MiB) is binaries, as the "
+                            "node counted it, of which <0.2.0> (demo:loop/1) keeps about 40.0 MiB. "
+                            "Most are not in this dump."));
     EXPECT_THAT(with_category(49 * kMebi), IsEmpty());
 }
 

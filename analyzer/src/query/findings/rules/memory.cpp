@@ -90,7 +90,7 @@ struct Holders {
     std::optional<std::uint64_t> all_bytes;
 };
 
-/// nullopt: there are too many processes to read each.
+/// Of all processes, void ones too. nullopt: there are too many to read each.
 Result<std::optional<Holders>> holders_of_binaries(NodeFacts& facts) {
     ASSIGN_OR_RETURN(const auto* scan, facts.processes());
     if (scan->processes > facts.options().most_callers) {
@@ -99,23 +99,32 @@ Result<std::optional<Holders>> holders_of_binaries(NodeFacts& facts) {
     Holders holders;
     std::uint64_t all_bytes = 0;
     bool each_told = true;
-    // How much they keep is no content of them.
-    ASSIGN_OR_RETURN(
-        const auto read,
-        visit_processes(facts.dump(), {.sensitive = true},
-                        [&](OpenedProcess& process) -> Result<void> {
-                            const auto& told = process.run.process;
-                            const auto bytes = kWordBytes * (told.off_heap_overhead_words() +
-                                                             told.old_binary_virtual_heap_words());
-                            each_told = each_told && told.has_off_heap_overhead_words() &&
-                                        told.has_old_binary_virtual_heap_words();
-                            all_bytes += bytes;
-                            if (bytes > holders.most.bytes) {
-                                holders.most = {bytes, process.line};
-                            }
-                            return {};
-                        }));
-    if (each_told && read.complete()) {
+    const auto add = [&](const records::Process& told, const auto& line_of) {
+        const auto bytes =
+            kWordBytes * (told.off_heap_overhead_words() + told.old_binary_virtual_heap_words());
+        each_told = each_told && told.has_off_heap_overhead_words() &&
+                    told.has_old_binary_virtual_heap_words();
+        all_bytes += bytes;
+        if (bytes > holders.most.bytes) {
+            holders.most = {bytes, line_of()};
+        }
+    };
+    // How much they keep is no content of them, and is known of those whose terms are void.
+    EveryProcessOptions options{.sensitive = true};
+    options.withheld = [&](const records::ProcessRow& row) -> Result<void> {
+        const auto run = ProcessRun::load(facts.dump().reader(), row);
+        each_told = each_told && run;
+        if (run) {
+            add(run->process, [&] { return process_line(facts.dump(), row); });
+        }
+        return {};
+    };
+    RETURN_IF_ERROR(
+        visit_processes(facts.dump(), options, [&](OpenedProcess& process) -> Result<void> {
+            add(process.run.process, [&] { return process.line; });
+            return {};
+        }));
+    if (each_told) {
         holders.all_bytes = all_bytes;
     }
     return holders;
@@ -151,18 +160,27 @@ Result<std::optional<Finding>> binaries_not_in_dump(NodeFacts& facts, std::uint6
     if (bytes < kLargeBytes || share < kMostOfTheNode) {
         return std::nullopt;
     }
+    const bool of_crash_dump = is_of_crash_dump(facts.dump());
+    std::optional<Holders> holders;
+    if (!of_crash_dump) {
+        ASSIGN_OR_RETURN(holders, holders_of_binaries(facts));
+    }
+    const auto kept_by = holders ? holders_text(*holders, bytes, false) : std::string();
+    const auto rest =
+        of_crash_dump
+            ? fmt::format(
+                  "The crash dump has those that live terms of processes refer to{}; terms "
+                  "that wait for a garbage collection, rows of tables, ports and native "
+                  "code keep the others.",
+                  totals.has_binary_bytes() ? fmt::format(", {}", bytes_text(totals.binary_bytes()))
+                                            : std::string())
+        : kept_by.empty()
+            ? std::string("Most are not in this dump; a capture with heaps tells who keeps them.")
+            : std::string("Most are not in this dump.");
     Finding finding;
-    finding.sentence = fmt::format(
-        "{}% of the node's memory ({} of {}) is binaries, as the node counted it. {}", share,
-        bytes_text(bytes), bytes_text(node_bytes),
-        is_of_crash_dump(facts.dump())
-            ? fmt::format("The crash dump has those that live terms of processes refer to{}; terms "
-                          "that wait for a garbage collection, rows of tables, ports and native "
-                          "code keep the others.",
-                          totals.has_binary_bytes()
-                              ? fmt::format(", {}", bytes_text(totals.binary_bytes()))
-                              : std::string())
-            : std::string("Most are not in this dump; a capture with heaps tells who keeps them."));
+    finding.sentence =
+        fmt::format("{}% of the node's memory ({} of {}) is binaries, as the node counted it{}. {}",
+                    share, bytes_text(bytes), bytes_text(node_bytes), kept_by, rest);
     finding.command = facts.command("memory");
     finding.figures = {
         {"memory_bytes", bytes}, {"all_memory_bytes", node_bytes}, {"share_percent", share}};
