@@ -87,7 +87,7 @@ class Search {
     std::vector<Content> chosen_;
     std::unique_ptr<beam::Vm> vm_;
     std::string last_error_;
-    std::string unseen_;  // what the node has not, by which a candidate would have been checked
+    std::string unseen_;  // what the node lacks to check a candidate by
     std::vector<std::string> left_out_;
 };
 

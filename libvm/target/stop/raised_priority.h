@@ -10,7 +10,7 @@ namespace beamdump::target {
 bool raise_priority();
 
 /// Raises a thread's priority as long as this lives, as raise_priority(): for the short time in
-/// which a node waits for this thread. What the thread makes meanwhile has it not.
+/// which a node waits for this thread. What it starts meanwhile does not inherit it.
 class RaisedPriority {
   public:
     /// `thread`: 0 is the calling one.
