@@ -186,12 +186,6 @@ void set_row(const records::Process& process, const records::ProcessEnd& end,
     into.set_owner_id(end.owner_id());
     into.set_end_offset(end_offset);
     into.set_void_reason(end.void_reason());
-    if (end.has_begin_offset()) {
-        into.set_begin_offset(end.begin_offset());
-    }
-    if (process.has_registered_name_atom()) {
-        into.set_registered_name_atom(process.registered_name_atom());
-    }
     if (process.has_initial_call()) {
         *into.mutable_initial_call() = process.initial_call();
     }
@@ -214,6 +208,8 @@ void set_row(const records::Process& process, const records::ProcessEnd& end,
     };
     using Process = records::Process;
     using End = records::ProcessEnd;
+    number(process, &Process::has_registered_name_atom, &Process::registered_name_atom,
+           &Row::set_registered_name_atom);
     number(process, &Process::has_reductions, &Process::reductions, &Row::set_reductions);
     number(process, &Process::has_message_queue_length, &Process::message_queue_length,
            &Row::set_message_queue_length);
@@ -221,6 +217,7 @@ void set_row(const records::Process& process, const records::ProcessEnd& end,
     number(process, &Process::has_state_bits, &Process::state_bits, &Row::set_state_bits);
     number(process, &Process::has_flags, &Process::flags, &Row::set_flags);
     number(process, &Process::has_trace_flags, &Process::trace_flags, &Row::set_trace_flags);
+    number(end, &End::has_begin_offset, &End::begin_offset, &Row::set_begin_offset);
     number(end, &End::has_linked, &End::linked, &Row::set_linked);
     number(end, &End::has_monitored, &End::monitored, &Row::set_monitored);
     number(end, &End::has_monitored_by, &End::monitored_by, &Row::set_monitored_by);

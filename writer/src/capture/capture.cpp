@@ -34,7 +34,7 @@ constexpr int kPartForACopy = 4;
 /// a busy machine takes longer; and twins for processes that stood where they could not be
 /// captured.
 constexpr int kMostFurtherStops = 10;
-/// All stops for twins of mode snapshot after the first may take so many times as one of them.
+/// All stops for twins of mode snapshot after the first may take so many times as long as one may.
 constexpr int kFurtherTwins = 4;
 constexpr std::chrono::milliseconds kFirstFurtherWait{1};
 constexpr std::chrono::milliseconds kLongestFurtherWait{64};
