@@ -135,6 +135,8 @@ constexpr auto kColumns = std::to_array<RowColumn>({
         records::PROCESS_COLUMN_MONITORED_BY),
     number<&Row::has_trace_flags, &Row::trace_flags, &Row::set_trace_flags>(
         records::PROCESS_COLUMN_TRACE_FLAGS),
+    number<&Row::has_naming_keys_absent, &Row::naming_keys_absent, &Row::set_naming_keys_absent>(
+        records::PROCESS_COLUMN_NAMING_KEYS_ABSENT),
 });
 constexpr std::size_t place_of(records::ProcessColumnKind kind) {
     return static_cast<std::size_t>(kind) - records::PROCESS_COLUMN_OWNER_ID;
@@ -217,6 +219,8 @@ void set_row(const records::Process& process, const records::ProcessEnd& end,
     number(process, &Process::has_state_bits, &Process::state_bits, &Row::set_state_bits);
     number(process, &Process::has_flags, &Process::flags, &Row::set_flags);
     number(process, &Process::has_trace_flags, &Process::trace_flags, &Row::set_trace_flags);
+    number(process, &Process::has_naming_keys_absent, &Process::naming_keys_absent,
+           &Row::set_naming_keys_absent);
     number(end, &End::has_begin_offset, &End::begin_offset, &Row::set_begin_offset);
     number(end, &End::has_linked, &End::linked, &Row::set_linked);
     number(end, &End::has_monitored, &End::monitored, &Row::set_monitored);

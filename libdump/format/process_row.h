@@ -2,6 +2,7 @@
 
 #include <records.pb.h>
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -20,6 +21,13 @@ void set_column(records::ProcessRow& row, records::ProcessColumnKind column, std
 /// of the flat stream. What the records do not tell stays unset.
 void set_row(const records::Process& process, const records::ProcessEnd& end,
              std::uint64_t end_offset, records::ProcessRow& into);
+
+/// Keys of dictionaries whose values name their process. The bit of a key in naming_keys_absent of
+/// records::Process is 1 << its place.
+inline constexpr auto kNamingKeys = std::to_array<std::string_view>({
+    "$process_label",  // proc_lib:set_label/1 from OTP 27 on; before, Elixir's Process.set_label/1
+    "process_name",    // RabbitMQ's rabbit_misc:store_proc_name/1
+});
 
 /// Links and monitors of a process, as process_info counts them (erl_bif_info.c,
 /// collect_one_link(), collect_one_origin_monitor() and collect_one_target_monitor(), OTP 25 to

@@ -84,7 +84,7 @@ constexpr NodeFields kRowFields = std::to_array<FieldDecision>({
     {9, 10, kMessage, &kMfa},
     {11, 13, kKeep},
     {14, 14, kMessage, &kMfa},
-    {15, 20, kKeep},
+    {15, 21, kKeep},
 });
 constexpr MessageRules kRow{"ProcessRow", kRowFields};
 constexpr NodeFields kTopFields = std::to_array<FieldDecision>({

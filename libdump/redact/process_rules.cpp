@@ -65,7 +65,7 @@ constexpr ProcessFields kProcessFields = std::to_array<FieldDecision>({
     {90, 90, kMessage, &kSystemTask},
     {91, 92, kKeep},
     {93, 93, kMessage, &kTracing},
-    {94, 94, kKeep},
+    {94, 95, kKeep},
 });
 
 constexpr ProcessFields kLinkFields = std::to_array<FieldDecision>({

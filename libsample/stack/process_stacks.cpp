@@ -65,7 +65,7 @@ Result<ProcessStacks> ProcessStacks::open(ObservedNode& node, std::size_t frames
     ASSIGN_OR_RETURN(auto terms, LiveTerms::open(node));
     ASSIGN_OR_RETURN(auto table, beam::IdTable::processes(vm));
     ASSIGN_OR_RETURN(const auto pids, beam::PidWords::of(vm));
-    ASSIGN_OR_RETURN(const auto label, node.find_atom("$process_label"));
+    ASSIGN_OR_RETURN(const auto label, node.find_atom(beam::DictionaryKeys::kLabel));
     beam::LayoutNames names(vm.layout());
     Parts parts{
         node, std::move(reader), std::move(proof), calls, dictionaries, std::move(terms), table,

@@ -70,6 +70,8 @@ inline std::uint64_t value_plus_one(const records::ProcessRow& row, int kind) {
             return row.has_monitored_by() ? row.monitored_by() + 1 : 0;
         case records::PROCESS_COLUMN_TRACE_FLAGS:
             return row.has_trace_flags() ? row.trace_flags() + 1ULL : 0;
+        case records::PROCESS_COLUMN_NAMING_KEYS_ABSENT:
+            return row.has_naming_keys_absent() ? row.naming_keys_absent() + 1ULL : 0;
         default:
             return 0;  // unknown
     }

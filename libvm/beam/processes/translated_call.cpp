@@ -2,7 +2,9 @@
 #include <libvm/beam/layout/runtime_names.h>
 #include <libvm/beam/processes/translated_call.h>
 
+#include <algorithm>
 #include <bit>
+#include <cstddef>
 
 namespace beamdump::beam {
 namespace {
@@ -26,39 +28,76 @@ constexpr std::uint64_t kSmallMask = 15;
 
 Result<DictionaryReader> DictionaryReader::open(Vm& vm) {
     ASSIGN_OR_RETURN(auto atoms, AtomWords::resolve(vm.layout()));
-    return DictionaryReader(vm, atoms);
+    ASSIGN_OR_RETURN(const auto nil, vm.layout().constant(runtime::constant::nil));
+    return DictionaryReader(vm, atoms, nil);
 }
 
-std::optional<std::uint64_t> DictionaryReader::value_of(std::uint64_t word,
-                                                        std::uint32_t key_atom) const {
-    const auto entry = tuple<2>(word);
-    return entry && (*entry)[0] == atoms_.word(key_atom) ? std::optional((*entry)[1])
-                                                         : std::nullopt;
+DictionaryReader::Found DictionaryReader::find(const ProcessView& process,
+                                               std::uint32_t key_atom) const {
+    const auto slots = process.dictionary.words();
+    if (process.facts.sensitive()) {
+        return {};
+    }
+    if (slots == 0) {
+        return {.whole = process.facts.has_dictionary_entries() &&
+                         process.facts.dictionary_entries() == 0};
+    }
+    const auto slot = slot_of(key_atom, slots);
+    // Whether the word is an entry that may be in this slot; `value` if it has the key.
+    Found found;
+    const auto read_entry = [&](std::uint64_t word) {
+        const auto entry = tuple<2>(word);
+        if (!entry) {
+            return false;
+        }
+        const auto key = atoms_.index(entry->front());
+        if (key == key_atom) {
+            found.value = entry->back();
+        }
+        return !key || slot_of(*key, slots) == slot;
+    };
+    auto word = vm_->memory().word(process.dictionary.begin + slot * sizeof(std::uint64_t));
+    if (word && is_boxed(*word)) {
+        found.whole = read_entry(*word);
+        return found;
+    }
+    bool belong = true;
+    for (int left = kLongestChain;
+         left > 0 && !found.value && word && (*word & kPrimaryMask) == kPrimaryList; --left) {
+        std::array<std::uint64_t, 2> cell{};
+        if (!vm_->memory().read(boxed_address(*word), std::as_writable_bytes(std::span(cell)))) {
+            return {};
+        }
+        belong = read_entry(cell[0]) && belong;
+        word = cell[1];
+    }
+    found.whole = belong && word && *word == nil_;
+    return found;
 }
 
 std::optional<std::uint64_t> DictionaryReader::value(const ProcessView& process,
                                                      std::uint32_t key_atom) const {
-    const auto slots = process.dictionary.words();
-    if (slots == 0 || process.facts.sensitive()) {
-        return std::nullopt;
+    return find(process, key_atom).value;
+}
+
+bool DictionaryReader::lacks(const ProcessView& process,
+                             std::optional<std::uint32_t> key_atom) const {
+    const bool has_entries = process.dictionary.words() != 0;
+    if (!key_atom && has_entries) {
+        return false;
     }
-    auto word = vm_->memory().word(process.dictionary.begin +
-                                   slot_of(key_atom, slots) * sizeof(std::uint64_t));
-    if (word && is_boxed(*word)) {
-        return value_of(*word, key_atom);
+    const auto found = find(process, key_atom.value_or(0));
+    return found.whole && !found.value;
+}
+
+void DictionaryKeys::note(std::string_view text, std::uint32_t atom) {
+    if (text == TranslatedCalls::kKey) {
+        initial_call = atom;
     }
-    for (int left = kLongestChain; left > 0 && word && (*word & kPrimaryMask) == kPrimaryList;
-         --left) {
-        std::array<std::uint64_t, 2> cell{};
-        if (!vm_->memory().read(boxed_address(*word), std::as_writable_bytes(std::span(cell)))) {
-            return std::nullopt;
-        }
-        if (const auto value = value_of(cell[0], key_atom)) {
-            return value;
-        }
-        word = cell[1];
+    const auto* const key = std::ranges::find(kNamingKeys, text);
+    if (key != kNamingKeys.end()) {
+        naming.at(static_cast<std::size_t>(key - kNamingKeys.begin())) = atom;
     }
-    return std::nullopt;
 }
 
 Result<TranslatedCalls> TranslatedCalls::open(Vm& vm, std::optional<std::uint32_t> key_atom) {

@@ -1,10 +1,13 @@
 #pragma once
 
+#include <libdump/format/process_row.h>
 #include <libvm/beam/layout/term_bits.h>
 #include <libvm/beam/processes/process.h>
 
 #include <array>
+#include <cstdint>
 #include <optional>
+#include <string_view>
 
 namespace beamdump::beam {
 
@@ -17,6 +20,12 @@ class DictionaryReader {
     /// such entry, or is sensitive (the node does not show it either). Reads only the key's slot.
     [[nodiscard]] std::optional<std::uint64_t> value(const ProcessView& process,
                                                      std::uint32_t key_atom) const;
+
+    /// Whether such a process surely has no entry with this key: its slot was read up to its end.
+    /// Nothing in place of a key: the node had no such atom before; only an empty dictionary
+    /// surely lacks it. False of a process that is sensitive.
+    [[nodiscard]] bool lacks(const ProcessView& process,
+                             std::optional<std::uint32_t> key_atom) const;
 
     /// The elements, if `word` is a tuple of that size.
     template <std::size_t Arity>
@@ -33,13 +42,30 @@ class DictionaryReader {
     }
 
   private:
-    DictionaryReader(Vm& vm, AtomWords atoms) : vm_(&vm), atoms_(atoms) {}
-    /// The value, if `word` is {Key, Value} with this key.
-    [[nodiscard]] std::optional<std::uint64_t> value_of(std::uint64_t word,
-                                                        std::uint32_t key_atom) const;
+    DictionaryReader(Vm& vm, AtomWords atoms, std::uint64_t nil)
+        : vm_(&vm), atoms_(atoms), nil_(nil) {}
+    /// What a slot tells of a key.
+    struct Found {
+        std::optional<std::uint64_t> value = {};
+        /// The slot was read up to its end, and each entry of it belongs there.
+        bool whole = false;
+    };
+    [[nodiscard]] Found find(const ProcessView& process, std::uint32_t key_atom) const;
 
     Vm* vm_;
     AtomWords atoms_;
+    std::uint64_t nil_;
+};
+
+/// Atoms of keys of dictionaries that tell what a process is; nothing where the node has none.
+struct DictionaryKeys {
+    static constexpr auto kLabel = kNamingKeys.front();
+
+    std::optional<std::uint32_t> initial_call;                            ///< TranslatedCalls::kKey
+    std::array<std::optional<std::uint32_t>, kNamingKeys.size()> naming;  ///< as kNamingKeys
+
+    /// Takes an atom that is one of them.
+    void note(std::string_view text, std::uint32_t atom);
 };
 
 /// The translated initial call of a process started by proc_lib, which is in the process's

@@ -212,6 +212,9 @@ class SampleDump {
         if (sample.trace_flags) {
             process.set_trace_flags(*sample.trace_flags);
         }
+        if (sample.naming_keys_absent) {
+            process.set_naming_keys_absent(*sample.naming_keys_absent);
+        }
         process.mutable_tracing()->Assign(sample.tracing.begin(), sample.tracing.end());
         if (sample.hibernated) {
             process.set_hibernated(true);
@@ -331,6 +334,9 @@ class SampleDump {
         }
         if (sample.trace_flags) {
             row.set_trace_flags(*sample.trace_flags);
+        }
+        if (sample.naming_keys_absent) {
+            row.set_naming_keys_absent(*sample.naming_keys_absent);
         }
         if (sample.monitored) {
             row.set_monitored(*sample.monitored);

@@ -83,6 +83,7 @@ struct SampleProcess {
     std::optional<std::uint32_t> state_bits = {};
     std::vector<records::SystemTask> system_tasks = {};
     std::optional<std::uint32_t> trace_flags = {};
+    std::optional<std::uint32_t> naming_keys_absent = {};
     std::vector<records::Tracing> tracing = {};
     std::optional<std::uint64_t> monitored = {};     ///< as the index has it
     std::optional<std::uint64_t> monitored_by = {};  ///< as the index has it

@@ -4,6 +4,7 @@
 #include "query/term/term_text.h"
 
 #include <libdump/base/return_if_error.h>
+#include <libdump/format/process_row.h>
 #include <libdump/model/dump_form.h>
 #include <libdump/model/node_scheme.h>
 #include <libdump/model/process_dictionary.h>
@@ -23,17 +24,11 @@ constexpr std::size_t kLongestShownName = 200;
 constexpr std::size_t kNamesAtATime = 4096;
 /// To read so many dictionaries takes longer than to look through the atoms.
 constexpr std::size_t kWorthALook = 64;
+constexpr std::uint32_t kEachKey = (1U << kNamingKeys.size()) - 1;
 
-/// An entry of a dictionary that names its process.
-struct NamingKey {
-    std::string_view key;
-    std::optional<std::string> ProcessLine::* name;
-};
-constexpr std::array kNamingKeys = {
-    // proc_lib:set_label/1 from OTP 27 on; before that Elixir's Process.set_label/1.
-    NamingKey{"$process_label", &ProcessLine::label},
-    // RabbitMQ's rabbit_misc:store_proc_name/1.
-    NamingKey{"process_name", &ProcessLine::process_name}};
+/// What the values of kNamingKeys are.
+constexpr std::array<std::optional<std::string> ProcessLine::*, kNamingKeys.size()> kNames = {
+    &ProcessLine::label, &ProcessLine::process_name};
 
 }  // namespace
 
@@ -45,14 +40,16 @@ TermSyntax ProcessNames::syntax() {
     return *syntax_;
 }
 
-bool ProcessNames::has_naming_key() {
-    if (!has_naming_key_) {
-        has_naming_key_ = std::ranges::any_of(kNamingKeys, [this](const NamingKey& naming) {
-            const auto atom = dump_->atoms().index_of(naming.key);
-            return !atom || atom->has_value();
-        });
+std::uint32_t ProcessNames::naming_keys() {
+    if (!naming_keys_) {
+        std::uint32_t keys = 0;
+        for (std::size_t at = 0; at < kNamingKeys.size(); ++at) {
+            const auto atom = dump_->atoms().index_of(kNamingKeys.at(at));
+            keys |= !atom || atom->has_value() ? 1U << at : 0;
+        }
+        naming_keys_ = keys;
     }
-    return *has_naming_key_;
+    return *naming_keys_;
 }
 
 void ProcessNames::add_syntax(ProcessLine& line) {
@@ -71,7 +68,7 @@ void ProcessNames::add_dictionary(OpenedProcess& process, ProcessLine& line) {
         if (word_kind(process.scheme, key) == WordKind::kAtom) {
             const auto text = process.context().atom(static_cast<std::uint32_t>(table_index(key)));
             for (std::size_t at = 0; text && at < words.size(); ++at) {
-                if (*text == kNamingKeys.at(at).key) {
+                if (*text == kNamingKeys.at(at)) {
                     words.at(at) = value;
                 }
             }
@@ -92,7 +89,7 @@ void ProcessNames::add_dictionary(OpenedProcess& process, ProcessLine& line) {
         // proc_lib:set_label(undefined) takes the label away.
         const bool is_name = text.text != "undefined" && text.text != ":undefined";
         if (is_name && placeholders(printer.statistics()) == 0) {
-            line.*kNamingKeys.at(at).name = text.text + (text.cut ? "..." : "");
+            line.*kNames.at(at) = text.text + (text.cut ? "..." : "");
         }
     }
 }
@@ -127,9 +124,12 @@ void ProcessNames::add_to(std::span<ProcessLine> lines, std::span<const records:
     }
     // A list of a crash dump's text is read without terms: the same list of its conversion has no
     // other names.
-    if (is_of_crash_dump(*dump_) || (unregistered.size() >= kWorthALook && !has_naming_key())) {
+    if (is_of_crash_dump(*dump_)) {
         return;
     }
+    const auto keys = unregistered.size() >= kWorthALook ? naming_keys() : kEachKey;
+    std::erase_if(unregistered,
+                  [&](std::size_t at) { return (keys & ~rows[at].naming_keys_absent()) == 0; });
     std::ranges::sort(unregistered, {}, [&](std::size_t at) { return rows[at].begin_offset(); });
     for (const std::size_t at : unregistered) {
         add_from_file(rows[at], lines[at]);
@@ -178,7 +178,7 @@ Result<std::unordered_map<std::uint64_t, ProcessNames::Shown>> ProcessNames::sho
 
 Result<std::unordered_map<std::uint64_t, std::string>> ProcessNames::labels() {
     std::unordered_map<std::uint64_t, std::string> labels;
-    if (is_of_crash_dump(*dump_) || !has_naming_key()) {
+    if (is_of_crash_dump(*dump_) || naming_keys() == 0) {
         return labels;
     }
     std::vector<std::uint64_t> numbers;

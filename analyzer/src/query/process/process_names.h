@@ -58,12 +58,12 @@ class ProcessNames {
     void add_from_file(const records::ProcessRow& row, ProcessLine& line);
     void add_syntax(ProcessLine& line);
     TermSyntax syntax();
-    /// Whether the node has an atom that names processes.
-    bool has_naming_key();
+    /// The bits of those of kNamingKeys that the node has an atom of, or may have.
+    std::uint32_t naming_keys();
 
     Dump* dump_;  // non-owning
     std::optional<TermSyntax> syntax_;
-    std::optional<bool> has_naming_key_;
+    std::optional<std::uint32_t> naming_keys_;
 };
 
 /// The line of a process, for a table.

@@ -141,6 +141,23 @@ TEST_F(ProcessNamesTest, ProcessesAreFilteredAndSortedByLabelsToo) {
     EXPECT_LT(place("<0.12.0>"), place("<0.13.0>"));  // an initial call
 }
 
+TEST_F(ProcessNamesTest, ProcessesWithoutNamingKeysAreNotReadForLists) {
+    SampleDump dump;
+    dump.builder().add_atoms(kLabelKey, {"$process_label", "process_name", "order"});
+    // Their dictionaries have the label: a list shows it of those that it reads.
+    for (const std::uint32_t absent : {0U, 1U, 2U, 3U}) {
+        auto process = with_entry(11 + absent, kLabelKey, kOrderAtom);
+        process.naming_keys_absent = absent;
+        dump.add(process);
+    }
+    program_.put("absent.beamdump", dump.finish());
+    const auto text = answer({"processes", "absent.beamdump", "--sort", "pid"});
+    EXPECT_THAT(text, HasSubstr("<0.11.0>  {order,11}  "));
+    EXPECT_THAT(text, HasSubstr("<0.12.0>  {order,12}  "));
+    EXPECT_THAT(text, HasSubstr("<0.13.0>  {order,13}  "));
+    EXPECT_THAT(text, HasSubstr("<0.14.0>  demo:loop/1  "));
+}
+
 TEST_F(ProcessNamesTest, ListsOfProcessesHaveNamesFromDictionaries) {
     const auto text = answer({"processes", "erlang.beamdump", "--sort", "pid"});
     EXPECT_THAT(text, HasSubstr("<0.1.0>   'Elixir.Shop.Cart'  "));

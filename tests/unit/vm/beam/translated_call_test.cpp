@@ -22,6 +22,13 @@ class TranslatedCallTest : public OnStandardNode {
                                                  found->function_atom(), found->arity()))
                      : std::nullopt;
     }
+    /// Whether a process with this dictionary surely has no entry with the key.
+    bool lacks(const std::vector<std::uint64_t>& slots, bool with_key = true) {
+        node.worker.dictionary(slots);
+        const auto key =
+            with_key ? std::optional(node.vm.atom_index(TranslatedCalls::kKey)) : std::nullopt;
+        return DictionaryReader::open(*vm)->lacks(view(node.worker), key);
+    }
     std::uint64_t entry(std::uint64_t value) {
         return node.worker.tuple({node.vm.atom(TranslatedCalls::kKey), value});
     }
@@ -82,6 +89,50 @@ TEST_P(TranslatedCallTest, ATornTableGivesNoCall) {
 TEST_P(TranslatedCallTest, TheCallOfASensitiveProcessIsNotTold) {
     node.worker.structure().set("common.trace_flags", node.vm.constant("trace_flag_sensitive"));
     EXPECT_EQ(call({entry(mfa(node.vm.small(1)))}), std::nullopt);
+}
+
+TEST_P(TranslatedCallTest, KeyIsLackingOnlyWhereItsWholeSlotWasRead) {
+    const auto found = entry(mfa(node.vm.small(1)));
+    const auto other = node.worker.tuple({node.vm.atom("other"), node.vm.small(1)});
+    EXPECT_TRUE(lacks({nil()}));
+    EXPECT_TRUE(lacks({other}));
+    EXPECT_TRUE(lacks({node.worker.cons(other, node.worker.cons(other, nil()))}));
+    EXPECT_FALSE(lacks({found}));
+    EXPECT_FALSE(lacks({node.worker.cons(other, node.worker.cons(found, nil()))}));
+    // What a collection has moved, and what is no list.
+    EXPECT_FALSE(lacks({0xdead0000 | (found & 7U)}));
+    EXPECT_FALSE(lacks({node.worker.cons(0xdead0000 | (found & 7U), nil())}));
+    EXPECT_FALSE(lacks({node.worker.cons(node.vm.small(1), nil())}));
+    EXPECT_FALSE(lacks({node.worker.cons(other, node.vm.small(1))}));
+    EXPECT_FALSE(lacks({node.vm.small(1)}));
+}
+
+TEST_P(TranslatedCallTest, KeyIsLackingNowhereWhereEntriesAreElsewhereThanExpected) {
+    const auto index = node.vm.atom_index(TranslatedCalls::kKey);
+    // Of two slots, the other one's.
+    std::uint64_t stray = 0;
+    for (const std::string_view name : {"stray_1", "stray_2", "stray_3", "stray_4"}) {
+        if (node.vm.atom(name); node.vm.atom_index(name) % 2 != index % 2) {
+            stray = node.worker.tuple({node.vm.atom(name), node.vm.small(1)});
+        }
+    }
+    ASSERT_NE(stray, 0U);
+    EXPECT_FALSE(lacks({stray, stray}));
+}
+
+TEST_P(TranslatedCallTest, AtomThatTheNodeLacksIsLackingWhereTheDictionaryIsEmpty) {
+    const auto other = node.worker.tuple({node.vm.atom("other"), node.vm.small(1)});
+    EXPECT_FALSE(lacks({other}, false));
+    EXPECT_FALSE(lacks({nil()}, false));
+    node.worker.structure().set("dictionary", 0);
+    EXPECT_TRUE(DictionaryReader::open(*vm)->lacks(view(node.worker), std::nullopt));
+    node.worker.structure().set("common.trace_flags", node.vm.constant("trace_flag_sensitive"));
+    EXPECT_FALSE(DictionaryReader::open(*vm)->lacks(view(node.worker), std::nullopt));
+}
+
+TEST_P(TranslatedCallTest, EntriesOfASensitiveProcessAreNotSaidToBeLacking) {
+    node.worker.structure().set("common.trace_flags", node.vm.constant("trace_flag_sensitive"));
+    EXPECT_FALSE(lacks({nil()}));
 }
 
 BEAMDUMP_FOR_EACH_LAYOUT(TranslatedCallTest);

@@ -9,7 +9,6 @@
 #include <libdump/write/record_limits.h>
 #include <libvm/beam/activity/ports.h>
 #include <libvm/beam/layout/runtime_names.h>
-#include <libvm/beam/processes/translated_call.h>
 #include <libvm/beam/tables/binaries.h>
 #include <libvm/beam/tables/id_table.h>
 #include <libvm/target/process/clock.h>
@@ -219,11 +218,8 @@ Result<void> NodeCapture::atoms() {
         auto space = atom_space_;
         ASSIGN_OR_RETURN(
             auto page, reader.page(first, limits::kAtomsOfAPage, limits::kAtomTextOfAPage, &space));
-        const auto key = std::ranges::find(page.text(), beam::TranslatedCalls::kKey);
-        if (key != page.text().end()) {
-            initial_call_atom_ = first + static_cast<std::uint32_t>(key - page.text().begin());
-        }
-        for (auto& text : *page.mutable_text()) {
+        for (auto index = first; auto& text : *page.mutable_text()) {
+            dictionary_keys_.note(text, index++);
             // The sums are of the texts that the dump has: others would tell the cookie's length.
             const auto bytes = text.size();
             text = cookies_.atom_without_cookies(std::move(text));

@@ -9,6 +9,7 @@
 #include <libdump/base/return_if_error.h>
 #include <libdump/write/append.h>
 #include <libvm/beam/layout/layout.h>
+#include <libvm/beam/processes/translated_call.h>
 #include <libvm/beam/tables/modules.h>
 #include <libvm/beam/tables/node_tables.h>
 
@@ -123,10 +124,8 @@ class NodeCapture {
     [[nodiscard]] const std::string& name() const { return name_; }
     /// The space of all atoms that were written.
     [[nodiscard]] const beam::AtomSpace& atom_space() const { return atom_space_; }
-    /// The atom of beam::TranslatedCalls' key, where it is among those that were written.
-    [[nodiscard]] std::optional<std::uint32_t> initial_call_atom() const {
-        return initial_call_atom_;
-    }
+    /// Of the atoms that were written.
+    [[nodiscard]] const beam::DictionaryKeys& dictionary_keys() const { return dictionary_keys_; }
 
   private:
     Result<void> module(const beam::ModuleCode& code, beam::ModuleReader& reader,
@@ -147,7 +146,7 @@ class NodeCapture {
     std::string name_;
     std::uint32_t atoms_ = 0;  // written
     beam::AtomSpace atom_space_;
-    std::optional<std::uint32_t> initial_call_atom_;
+    beam::DictionaryKeys dictionary_keys_;
     std::uint32_t exports_ = 0;  // written
     std::set<std::pair<memory::Address, records::ModuleInstance>> modules_;
     TablePages tables_;

@@ -74,7 +74,9 @@ Result<ProcessCapture> ProcessCapture::open(Parts parts) {
     ASSIGN_OR_RETURN(auto fragments, beam::FragmentReader::open(parts.vm));
     ASSIGN_OR_RETURN(auto off_heap, beam::OffHeapWalker::open(parts.vm));
     ASSIGN_OR_RETURN(auto shown, beam::ShownParts::open(parts.vm));
-    ASSIGN_OR_RETURN(auto calls, beam::TranslatedCalls::open(parts.vm, parts.initial_call_atom));
+    ASSIGN_OR_RETURN(auto dictionaries, beam::DictionaryReader::open(parts.vm));
+    ASSIGN_OR_RETURN(auto calls,
+                     beam::TranslatedCalls::open(parts.vm, parts.dictionary_keys.initial_call));
     ASSIGN_OR_RETURN(auto collections, beam::CollectionReader::open(parts.vm));
     std::optional<beam::SystemTaskReader> tasks;
     if (auto opened = beam::SystemTaskReader::open(parts.vm)) {
@@ -86,7 +88,8 @@ Result<ProcessCapture> ProcessCapture::open(Parts parts) {
     }
     return ProcessCapture(std::move(parts), std::move(reader), std::move(relations),
                           std::move(messages), std::move(fragments), std::move(off_heap),
-                          std::move(shown), calls, std::move(collections), tasks, traces);
+                          std::move(shown), dictionaries, calls, std::move(collections), tasks,
+                          traces);
 }
 
 /// Why a copy that ended with kChanged is void: what watched it says so, else its own words do.
@@ -128,10 +131,26 @@ Result<void> ProcessCapture::read_ahead(const Try& request, const beam::ProcessV
 }
 
 /// Does nothing where absent pages must not be touched, like read_ahead().
-void ProcessCapture::translate_call(beam::ProcessView& process) {
-    if (auto call = parts_.read_ahead ? calls_.of(process) : std::nullopt) {
+void ProcessCapture::read_dictionary(beam::ProcessView& process) {
+    if (!parts_.read_ahead) {
+        return;
+    }
+    if (auto call = calls_.of(process)) {
         *process.facts.mutable_translated_initial_call() = *call;
     }
+    std::uint32_t absent = 0;
+    for (std::size_t at = 0; const auto& key : parts_.dictionary_keys.naming) {
+        const auto bit = 1U << at++;
+        absent |= dictionaries_.lacks(process, key) ? bit : 0;
+    }
+    if (absent != 0) {
+        process.facts.set_naming_keys_absent(absent);
+    }
+}
+
+void ProcessCapture::forget_dictionary(beam::ProcessView& process) {
+    process.facts.clear_translated_initial_call();
+    process.facts.clear_naming_keys_absent();
 }
 
 Result<TryOutcome> ProcessCapture::capture(const Try& request) {
@@ -154,20 +173,20 @@ Result<TryOutcome> ProcessCapture::capture(const Try& request) {
     }
     if (process->void_reason == records::VOID_REASON_NONE) {
         auto ahead = read_ahead(request, *process);
-        translate_call(*process);
+        read_dictionary(*process);
         auto same = ahead ? still(request) : ahead;
         if (!same && same.error().code != ErrorCode::kChanged) {
             return std::unexpected(same.error());
         }
         if (!same) {
             process->void_reason = why_changed();
-            process->facts.clear_translated_initial_call();
+            forget_dictionary(*process);
         }
     } else if (held && process->void_reason == records::VOID_REASON_LEFT_OUT) {
         // It distinguishes processes in lists that have no heaps.
-        translate_call(*process);
+        read_dictionary(*process);
         if (auto same = still(request); !same) {
-            process->facts.clear_translated_initial_call();
+            forget_dictionary(*process);
             if (same.error().code != ErrorCode::kChanged) {
                 return std::unexpected(same.error());
             }

@@ -79,8 +79,7 @@ class ProcessCapture {
         std::uint64_t chain_limit;
         /// Small heaps are read in one go; not where absent pages must be left alone.
         bool read_ahead;
-        /// The atom of TranslatedCalls' key; nothing: the node has no such atom.
-        std::optional<std::uint32_t> initial_call_atom;
+        beam::DictionaryKeys dictionary_keys;
         /// Hides values in what is written; null: nothing does.
         redact::Redactor* redactor;
     };
@@ -104,8 +103,8 @@ class ProcessCapture {
     ProcessCapture(Parts parts, beam::ProcessReader reader, beam::RelationWalker relations,
                    beam::MessageWalker messages, beam::FragmentReader fragments,
                    beam::OffHeapWalker off_heap, beam::ShownParts shown,
-                   beam::TranslatedCalls calls, beam::CollectionReader collections,
-                   std::optional<beam::SystemTaskReader> tasks,
+                   beam::DictionaryReader dictionaries, beam::TranslatedCalls calls,
+                   beam::CollectionReader collections, std::optional<beam::SystemTaskReader> tasks,
                    std::optional<beam::TraceReader> traces)
         : parts_(std::move(parts)),
           reader_(std::move(reader)),
@@ -114,6 +113,7 @@ class ProcessCapture {
           fragments_(std::move(fragments)),
           off_heap_(std::move(off_heap)),
           shown_(std::move(shown)),
+          dictionaries_(dictionaries),
           calls_(calls),
           collections_(std::move(collections)),
           tasks_(tasks),
@@ -140,7 +140,8 @@ class ProcessCapture {
     Result<void> list(beam::Address first, std::uint64_t limit);
     Result<void> write(const Try& request, beam::ProcessView& process);
     Result<void> read_ahead(const Try& request, const beam::ProcessView& process);
-    void translate_call(beam::ProcessView& process);
+    void read_dictionary(beam::ProcessView& process);
+    static void forget_dictionary(beam::ProcessView& process);
     [[nodiscard]] records::VoidReason why_changed() const;
     /// kChanged where the request's watch says so; the reason is then in `changed_`.
     Result<void> still(const Try& request);
@@ -155,6 +156,7 @@ class ProcessCapture {
     beam::FragmentReader fragments_;
     beam::OffHeapWalker off_heap_;
     beam::ShownParts shown_;
+    beam::DictionaryReader dictionaries_;
     beam::TranslatedCalls calls_;
     beam::CollectionReader collections_;
     std::optional<beam::SystemTaskReader> tasks_;  // nothing: the layout lacks their structures

@@ -326,7 +326,7 @@ Result<void> Session::open_processes(std::unique_ptr<beam::CodeLookup> code, Bin
     ASSIGN_OR_RETURN(auto capture,
                      ProcessCapture::open({*vm_, std::move(code), copier_, std::move(binaries),
                                            index_, most_bytes(target) / kSmallestMemberBytes,
-                                           !target.has_swapped_pages(), node_.initial_call_atom(),
+                                           !target.has_swapped_pages(), node_.dictionary_keys(),
                                            options_.redactor.get()}));
     processes_.emplace(table, std::move(capture));
     return {};
