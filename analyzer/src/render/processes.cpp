@@ -23,18 +23,22 @@ std::string number_cell(const std::optional<std::uint64_t>& number) {
     return number ? count_text(*number) : std::string(kAbsentCell);
 }
 
-/// "1.5 KiB", of tables "1.5 KiB in 2", or 0 where there is nothing.
-std::string requested_cell(const query::RequestedColumn& column, const query::ProcessLine& line,
-                           std::uint64_t word_bytes) {
-    using Unit = query::RequestedColumn::Unit;
-    if (column.unit == Unit::kText) {
-        return one_line((line.*column.text).value_or(std::string(kAbsentCell)));
+std::string status_cell(const query::ProcessLine& line) {
+    std::string text = line.status.value_or(std::string(kAbsentCell));
+    if (line.void_reason) {
+        text += " (void)";
     }
+    return text;
+}
+
+/// Of amounts "1.5 KiB", of tables "1.5 KiB in 2", or 0 where there is nothing.
+std::string amount_cell(const query::ListedColumn& column, const query::ProcessLine& line,
+                        std::uint64_t word_bytes) {
     const auto& amount = line.*column.amount;
-    if (column.unit == Unit::kCount) {
+    if (column.asked.kind == query::ColumnKind::kCount) {
         return number_cell(amount);
     }
-    std::string text = amount ? bytes_text(*amount * (column.unit == Unit::kWords ? word_bytes : 1))
+    std::string text = amount ? bytes_text(*amount * (column.in_words ? word_bytes : 1))
                               : std::string(kAbsentCell);
     if (column.count != nullptr && line.*column.count) {
         const std::uint64_t count = *(line.*column.count);
@@ -43,12 +47,25 @@ std::string requested_cell(const query::RequestedColumn& column, const query::Pr
     return text;
 }
 
-std::string status_cell(const query::ProcessLine& line) {
-    std::string text = line.status.value_or(std::string(kAbsentCell));
-    if (line.void_reason) {
-        text += " (void)";
+std::string process_cell(const query::ListedColumn& column, const query::ProcessLine& line,
+                         std::uint64_t word_bytes) {
+    using query::ProcessColumn;
+    const auto text = [](const std::optional<std::string>& known) {
+        return one_line(known.value_or(std::string(kAbsentCell)));
+    };
+    switch (column.column) {
+        case ProcessColumn::kPid:
+            return line.pid;
+        case ProcessColumn::kName:
+            return process_name(line);
+        case ProcessColumn::kStatus:
+            return status_cell(line);
+        case ProcessColumn::kCurrentFunction:
+            return text(query::shown_function(line));
+        default:
+            return column.amount != nullptr ? amount_cell(column, line, word_bytes)
+                                            : text(line.*column.text);
     }
-    return text;
 }
 
 }  // namespace
@@ -75,32 +92,24 @@ void print_process_table(Output& output, std::span<const query::ProcessLine> lin
 void print_process_table(Output& output, std::span<const query::ProcessLine> lines,
                          const query::ColumnChoice& columns, std::uint64_t word_bytes,
                          std::string_view indent) {
-    std::vector<Table::Column> heads = {{"PID"},
-                                        {"NAME OR INITIAL CALL", Align::kLeft, true},
-                                        {"MEMORY", Align::kRight},
-                                        {"REDUCTIONS", Align::kRight},
-                                        {"MESSAGES", Align::kRight}};
-    for (const auto& column : query::requested_columns()) {
-        if (columns.has(column.column)) {
-            const bool is_text = column.unit == query::RequestedColumn::Unit::kText;
-            heads.push_back({std::string(column.title), is_text ? Align::kLeft : Align::kRight});
+    std::vector<const query::ListedColumn*> shown;
+    std::vector<Table::Column> heads;
+    for (const auto& column : query::listed_columns()) {
+        if (column.shown == query::Shown::kAlways ||
+            (column.shown == query::Shown::kOnRequest && columns.has(column.column))) {
+            shown.push_back(&column);
+            heads.push_back({std::string(column.asked.title),
+                             column.amount != nullptr ? Align::kRight : Align::kLeft,
+                             column.asked.shrinks});
         }
     }
-    heads.push_back({"STATUS"});
-    heads.push_back({"CURRENT FUNCTION", Align::kLeft, true});
     Table table(std::move(heads));
     for (const query::ProcessLine& line : lines) {
-        std::vector<std::string> row = {
-            line.pid, process_name(line),
-            line.memory_bytes ? bytes_text(*line.memory_bytes) : std::string(kAbsentCell),
-            number_cell(line.reductions), number_cell(line.message_queue_length)};
-        for (const auto& column : query::requested_columns()) {
-            if (columns.has(column.column)) {
-                row.push_back(requested_cell(column, line, word_bytes));
-            }
+        std::vector<std::string> row;
+        row.reserve(shown.size());
+        for (const auto* const column : shown) {
+            row.push_back(process_cell(*column, line, word_bytes));
         }
-        row.push_back(status_cell(line));
-        row.push_back(one_line(query::shown_function(line).value_or(std::string(kAbsentCell))));
         table.add(std::move(row));
     }
     table.print(output, indent);

@@ -98,14 +98,13 @@ class ProcessRows final : public Rows {
     std::size_t given_ = 0;
 };
 
-/// Of the orders of processes those by a column of their index.
-std::optional<query::ProcessSort> index_sort(std::string_view column) {
-    constexpr std::array kSorts = {std::pair{"memory"sv, query::ProcessSort::kMemory},
-                                   std::pair{"reductions"sv, query::ProcessSort::kReductions},
-                                   std::pair{"message_queue_len"sv, query::ProcessSort::kQueue}};
-    const auto* const found =
-        std::ranges::find(kSorts, column, &std::pair<std::string_view, query::ProcessSort>::first);
-    return found == kSorts.end() ? std::nullopt : std::optional(found->second);
+/// The column of lists of processes that has the values of one here, where the index has it.
+std::optional<query::ProcessColumn> index_column(std::string_view name, const Source& source) {
+    const auto column = query::find_process_column(name);
+    return column && query::is_indexed(*column, form_of(*source.dump)) &&
+                   !query::listed_column(*column).in_words
+               ? column
+               : std::nullopt;
 }
 
 /// What of each process is read for columns that are filled late.
@@ -130,13 +129,15 @@ Result<std::unique_ptr<Rows>> open_processes(const Source& source, const Request
     query::ProcessQuery query;
     read_late(request, query);
     query.limit = request.limit;
-    query.sort.by = query::ProcessSort::kPid;
-    if (const auto sort = index_sort(request.sort)) {
-        query.sort.by = *sort;
+    using query::ProcessColumn;
+    constexpr query::ProcessOrder kAnyOrder{.by = ProcessColumn::kPid};
+    query.sort = {kAnyOrder};
+    if (const auto sort = index_column(request.sort, source);
+        sort && query::listed_column(*sort).amount != nullptr) {
+        query.sort = {{.by = *sort}};
     } else if (!request.sort.empty()) {
         query.limit = 0;
     }
-    const auto columns = query::process_filter_columns();
     for (std::string text : request.filters) {
         // A name is found without a look at all processes.
         if (const auto named = query::split_filter(text); named.column == "registered_name") {
@@ -144,10 +145,9 @@ Result<std::unique_ptr<Rows>> open_processes(const Source& source, const Request
                 text = fmt::format("pid={}", pid_text(row->owner_id()));
             }
         }
-        const auto split = query::split_filter(text);
+        const auto column = index_column(query::split_filter(text).column, source);
         // Others are left to the statement.
-        if (query::column_place(columns, split.column) != columns.size() &&
-            split.column != "status") {
+        if (column && *column != ProcessColumn::kStatus) {
             ASSIGN_OR_RETURN(auto filter, query::parse_filter(text));
             query.filters.push_back(std::move(filter));
         } else {
@@ -156,15 +156,15 @@ Result<std::unique_ptr<Rows>> open_processes(const Source& source, const Request
     }
     auto listing = query::ProcessListing::select(*source.dump, query);
     if (!listing && listing.error().code == ErrorCode::kNotFound &&
-        query.columns.has(query::ProcessColumn::kEts)) {
+        query.columns.has(ProcessColumn::kEts)) {
         // The dump has no tables.
-        query.columns.remove(query::ProcessColumn::kEts);
+        query.columns.remove(ProcessColumn::kEts);
         listing = query::ProcessListing::select(*source.dump, query);
     }
     if (!listing && listing.error().code == ErrorCode::kNotFound && !request.sort.empty()) {
         // The dump does not tell it of any process.
         query.limit = 0;
-        query.sort.by = query::ProcessSort::kPid;
+        query.sort = {kAnyOrder};
         listing = query::ProcessListing::select(*source.dump, query);
     }
     if (!listing) {

@@ -166,7 +166,7 @@ TEST(CommandLine, UnknownFieldsAndStatusesAreNamed) {
         return ran.err;
     };
     EXPECT_THAT(filtered("foo=bar"), HasSubstr("there is no field \"foo\": use pid, name, "
-                                               "initial_call, current_function, status"));
+                                               "memory, reductions, queue, binaries"));
     EXPECT_THAT(filtered("nmae=x"), HasSubstr("did you mean \"name\"?"));
     EXPECT_THAT(filtered("status=wating"), HasSubstr("use waiting, runnable, running, suspended, "
                                                      "garbage_collecting, exiting, free; did you "

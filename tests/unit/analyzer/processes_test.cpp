@@ -10,9 +10,12 @@
 namespace beamdump::test {
 namespace {
 
+using query::ProcessColumn;
 using query::ProcessListing;
 using query::ProcessQuery;
-using query::ProcessSort;
+using ::testing::ContainsRegex;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 std::vector<std::string> pids(const std::string& path, const ProcessQuery& query) {
     auto dump = expect_value(Dump::open(path));
@@ -29,11 +32,11 @@ std::vector<std::string> pids(const std::string& path, const ProcessQuery& query
 
 class ProcessesTest : public ::testing::Test {
   protected:
-    std::vector<std::string> sorted(ProcessSort sort) {
-        return pids(program_.path("sample.beamdump"), {.sort = {sort}, .filters = {}});
+    std::vector<std::string> sorted(ProcessColumn sort) {
+        return pids(program_.path("sample.beamdump"), {.sort = {{.by = sort}}, .filters = {}});
     }
     std::vector<std::string> filtered(const std::vector<std::string>& filters) {
-        ProcessQuery query{.sort = {ProcessSort::kPid}, .filters = {}};
+        ProcessQuery query{.sort = {{.by = ProcessColumn::kPid}}, .filters = {}};
         for (const auto& filter : filters) {
             query.filters.push_back(*query::parse_filter(filter));
         }
@@ -45,21 +48,67 @@ class ProcessesTest : public ::testing::Test {
 
 TEST_F(ProcessesTest, SortsByEachOrder) {
     using ::testing::ElementsAre;
-    EXPECT_THAT(sorted(ProcessSort::kMemory),
+    EXPECT_THAT(sorted(ProcessColumn::kMemory),
                 ElementsAre("<0.1.0>", "<0.2.0>", "<0.3.0>", "<0.4.0>"));
-    EXPECT_THAT(sorted(ProcessSort::kReductions),
+    EXPECT_THAT(sorted(ProcessColumn::kReductions),
                 ElementsAre("<0.1.0>", "<0.4.0>", "<0.2.0>", "<0.3.0>"));
-    EXPECT_THAT(sorted(ProcessSort::kQueue),
+    EXPECT_THAT(sorted(ProcessColumn::kQueue),
                 ElementsAre("<0.1.0>", "<0.3.0>", "<0.2.0>", "<0.4.0>"));
-    EXPECT_THAT(sorted(ProcessSort::kName),
+    EXPECT_THAT(sorted(ProcessColumn::kName),
                 ElementsAre("<0.2.0>", "<0.1.0>", "<0.3.0>", "<0.4.0>"));
-    EXPECT_THAT(sorted(ProcessSort::kPid), ElementsAre("<0.1.0>", "<0.2.0>", "<0.3.0>", "<0.4.0>"));
+    EXPECT_THAT(sorted(ProcessColumn::kPid),
+                ElementsAre("<0.1.0>", "<0.2.0>", "<0.3.0>", "<0.4.0>"));
 }
 
 TEST_F(ProcessesTest, SortsTheOtherWayRound) {
     const auto ran = program_.run({"processes", "sample.beamdump", "--sort", "-reductions"});
     EXPECT_LT(ran.out.find("<0.2.0>"), ran.out.find("<0.1.0>"));
-    EXPECT_EQ(program_.run({"processes", "sample.beamdump", "--sort", "name,memory"}).status, 2);
+}
+
+TEST_F(ProcessesTest, SortsBySeveralColumns) {
+    using ::testing::ElementsAre;
+    const auto by = [&](const std::string& sort) {
+        return pids(program_.path("sample.beamdump"),
+                    {.sort = expect_value(query::parse_sort(sort)), .filters = {}});
+    };
+    // <0.4.0> runs, the others wait; <0.1.0> and <0.3.0> have messages.
+    EXPECT_THAT(by("status,-pid"), ElementsAre("<0.4.0>", "<0.3.0>", "<0.2.0>", "<0.1.0>"));
+    EXPECT_THAT(by("-status,reductions"), ElementsAre("<0.1.0>", "<0.2.0>", "<0.3.0>", "<0.4.0>"));
+    EXPECT_THAT(by("-status,-reductions,pid"),
+                ElementsAre("<0.3.0>", "<0.2.0>", "<0.1.0>", "<0.4.0>"));
+    for (const auto* wrong : {"pid,status,memory,queue", "name,", "size"}) {
+        const Ran ran = program_.run({"processes", "sample.beamdump", "--sort", wrong});
+        EXPECT_EQ(ran.status, 2) << wrong;
+    }
+}
+
+TEST_F(ProcessesTest, SortsAndFiltersByColumnsThatAreReadOfProcesses) {
+    SampleDump dump;
+    for (const std::uint64_t number : {1, 2, 3}) {
+        SampleProcess process;
+        process.number = number;
+        process.memory = 1000 * number;
+        process.stack.assign(number == 2 ? 100 : number, kNormalExit);
+        dump.add(process);
+    }
+    program_.put("stacks.beamdump", dump.finish());
+    const auto run = [&](const std::vector<std::string>& more) {
+        std::vector<std::string> arguments = {"processes", "stacks.beamdump"};
+        arguments.insert(arguments.end(), more.begin(), more.end());
+        return program_.run(arguments);
+    };
+    // The index has stacks, in words; sizes are asked for in bytes. The heap's is read.
+    EXPECT_THAT(run({"--filter", "stack>=800", "--columns", "stack"}).out, HasSubstr(" 800 B "));
+    EXPECT_EQ(run({"--filter", "stack>800"}).out, "no processes match, of 3\n");
+    const auto heaps = run({"--filter", "heap=1864", "--filter", "memory>1500", "--sort", "stack"});
+    EXPECT_THAT(heaps.out, ContainsRegex("<0.2.0>.* 800 B +1.8 KiB .*\n<0.3.0>"));
+    EXPECT_THAT(heaps.out, Not(HasSubstr("<0.1.0>")));
+    EXPECT_THAT(run({"--filter", "heap>1GiB", "--group-by", "status"}).out,
+                HasSubstr("no processes match, of 3"));
+    EXPECT_THAT(run({"--filter", "old_heap>1"}).err,
+                HasSubstr("processes cannot be filtered by old_heap"));
+    EXPECT_THAT(run({"--sort", "application"}).err,
+                HasSubstr("processes cannot be sorted by application"));
 }
 
 TEST_F(ProcessesTest, FiltersByTextAndField) {
@@ -116,7 +165,8 @@ TEST_F(ProcessesTest, ShowWhatProcLibStarted) {
               "demo:loop/1\n");
     const std::string path = program_.path("translated.beamdump");
     const auto matching = [&path](const std::string& filter) {
-        return pids(path, {.sort = {ProcessSort::kPid}, .filters = {*query::parse_filter(filter)}});
+        return pids(path, {.sort = {{.by = ProcessColumn::kPid}},
+                           .filters = {*query::parse_filter(filter)}});
     };
     EXPECT_THAT(matching("initial_call=demo:alpha/9"), ::testing::ElementsAre("<0.1.0>"));
     EXPECT_THAT(matching("alpha/7"), ::testing::ElementsAre("<0.3.0>"));
@@ -149,12 +199,14 @@ TEST_F(ProcessesTest, LimitedSortOfManyGivesTheSameAsSortingAll) {
     shape.packed_regions = 0;
     program_.put("many.beamdump", DumpBuilder::whole({.threads = 1}, shape));
     const std::string path = program_.path("many.beamdump");
-    auto all = pids(path, {.sort = {ProcessSort::kReductions}, .filters = {}, .limit = 0});
+    auto all =
+        pids(path, {.sort = {{.by = ProcessColumn::kReductions}}, .filters = {}, .limit = 0});
     ASSERT_EQ(all.size(), 3000U);
     EXPECT_EQ(all.front(), "<0.3000.0>");
     EXPECT_EQ(all.back(), "<0.1.0>");
     all.resize(7);
-    EXPECT_EQ(pids(path, {.sort = {ProcessSort::kReductions}, .filters = {}, .limit = 7}), all);
+    EXPECT_EQ(pids(path, {.sort = {{.by = ProcessColumn::kReductions}}, .filters = {}, .limit = 7}),
+              all);
 }
 
 }  // namespace

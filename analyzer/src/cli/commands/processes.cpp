@@ -23,9 +23,12 @@ namespace {
 /// "ets (of tables that it owns)" for each.
 std::vector<std::string> described_columns() {
     std::vector<std::string> texts;
-    for (const auto& column : query::requested_columns()) {
-        texts.push_back(column.what.empty() ? std::string(column.name)
-                                            : fmt::format("{} ({})", column.name, column.what));
+    for (const auto& column : query::listed_columns()) {
+        if (column.shown == query::Shown::kOnRequest) {
+            texts.push_back(column.what.empty()
+                                ? std::string(column.asked.name)
+                                : fmt::format("{} ({})", column.asked.name, column.what));
+        }
     }
     return texts;
 }
@@ -42,10 +45,9 @@ class ProcessesCommand final : public Command {
     void add_options(CLI::App& app) override {
         add_dump(app, dump_);
         add_sort(app, sort_,
-                 "memory (default), reductions, queue, name, pid, binaries, ets, stack, links, "
-                 "monitors or monitored_by; - before it reverses; of groups: "
-                 "memory, count, reductions, queue or "
-                 "name");
+                 fmt::format("Sort by up to {} columns (default memory), with - the other way "
+                             "round; groups by memory, count, reductions, queue or name",
+                             query::kMostSortColumns));
         app.add_option("--columns", columns_,
                        fmt::format("Show further columns, separated by commas: {}",
                                    fmt::join(described_columns(), ", ")))
@@ -73,7 +75,8 @@ class ProcessesCommand final : public Command {
         }
         if (group_by_.empty()) {
             ASSIGN_OR_RETURN(query_.sort, query::parse_sort(sort_));
-            return check_columns();
+            return columns_.empty() ? Result<void>()
+                                    : query::parse_columns(columns_, query_.columns);
         }
         if (!columns_.empty()) {
             return fail(ErrorCode::kUsage,
@@ -89,13 +92,11 @@ class ProcessesCommand final : public Command {
         if (!group_by_.empty()) {
             return run_groups(invocation);
         }
-        // A crash dump has the size of a stack nowhere but in its lines.
-        auto choice = query_.columns.has(query::ProcessColumn::kStack) ? all_heaps() : no_heaps();
-        choice.other_sections = query_.columns.has(query::ProcessColumn::kEts);
-        ASSIGN_OR_RETURN(auto dump, invocation.open(dump_, choice));
+        ASSIGN_OR_RETURN(auto dump, invocation.open(dump_, what_is_read(query_)));
         ReadingProgress progress(invocation, "reading processes");
         query_.names = true;
-        if (query_.sort.by == query::ProcessSort::kBinaries) {
+        const auto form = form_of(*dump);
+        if (query::read_columns(query_.filters, query_.sort, form).reads_processes(form)) {
             query_.progress = progress.callback();
         }
         auto listing = query::ProcessListing::select(*dump, query_);
@@ -129,20 +130,28 @@ class ProcessesCommand final : public Command {
                                       untold));
     }
 
-    Result<void> check_columns() {
-        if (!columns_.empty()) {
-            RETURN_IF_ERROR(query::parse_columns(columns_, query_.columns));
-        }
-        // What a list is sorted by is shown.
-        if (const auto column = query::column_of(query_.sort.by)) {
-            query_.columns.add(*column);
-        }
-        return {};
+    /// What of a crash dump is read for columns that are shown, sorted by or filtered by: it has
+    /// the size of a stack nowhere but in its lines.
+    static crash::ConvertChoice what_is_read(const query::ProcessQuery& query) {
+        DumpForm form;
+        form.indexed_stack_sizes = false;
+        auto columns = query.columns;
+        columns.add(query::read_columns(query.filters, query.sort, form));
+        auto choice = columns.has(query::ProcessColumn::kStack) ? all_heaps() : no_heaps();
+        choice.other_sections = columns.has(query::ProcessColumn::kEts);
+        return choice;
     }
 
     Result<Outcome> run_groups(Invocation& invocation) {
         const bool reads = query::reads_processes(groups_.by);
-        ASSIGN_OR_RETURN(auto dump, invocation.open(dump_, reads ? all_heaps() : no_heaps()));
+        query_.sort.clear();
+        auto choice = what_is_read(query_);
+        const bool other_sections = choice.other_sections;
+        if (reads) {
+            choice = all_heaps();
+            choice.other_sections = choice.other_sections || other_sections;
+        }
+        ASSIGN_OR_RETURN(auto dump, invocation.open(dump_, choice));
         ReadingProgress progress(invocation, "reading processes");
         groups_.filters = query_.filters;
         groups_.limit = query_.limit;

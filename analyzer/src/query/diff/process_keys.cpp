@@ -103,7 +103,7 @@ Result<void> each_keyed_process(DiffContext& context, std::size_t number,
     const std::size_t queue = columns.add(records::PROCESS_COLUMN_MESSAGE_QUEUE_LENGTH);
     const std::size_t name = columns.add(records::PROCESS_COLUMN_REGISTERED_NAME);
     FieldText translated(dump, kTranslatedCall, columns);
-    FieldText initial(dump, ProcessField::kInitialCall, columns);
+    FieldText initial(dump, ProcessColumn::kInitialCall, columns);
     const GroupNames* labels = nullptr;
     if (!context.same_run && context.has_labels()) {
         ASSIGN_OR_RETURN(labels, labels_of(context, number));

@@ -35,7 +35,7 @@ struct ProcessLine {
     std::optional<std::uint64_t> links;
     std::optional<std::uint64_t> monitors;  ///< that it holds
     std::optional<std::uint64_t> monitored_by;
-    // Where a list was asked for them (query/processes/process_columns.h).
+    // Where a list was asked for them (query/processes/process_values.h).
     std::optional<std::uint64_t> binary_references;  ///< entries of process_info(binary)
     std::optional<std::uint64_t> binary_bytes;       ///< of these binaries, each once
     std::optional<std::uint64_t> ets_tables;         ///< that it owns

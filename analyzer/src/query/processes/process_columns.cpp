@@ -1,227 +1,233 @@
 #include "query/processes/process_columns.h"
 
-#include "query/process/process_applications.h"
-#include "query/process/process_binaries.h"
 #include "query/rows/choice.h"
-#include "query/tables/ets_tables.h"
 
 #include <libdump/base/return_if_error.h>
-#include <libdump/model/dump_form.h>
-#include <libdump/model/owner_id.h>
+#include <libdump/format/process_row.h>
+
+#include <fmt/format.h>
 
 #include <algorithm>
-#include <unordered_set>
-#include <utility>
+#include <iterator>
 
 namespace beamdump::query {
 
 namespace {
 
-using Unit = RequestedColumn::Unit;
+using Index = records::ProcessColumnKind;
 
-constexpr auto kRequested = std::to_array<RequestedColumn>({
+constexpr ListedColumn text_column(ProcessColumn column, Column asked, const IndexColumns& index) {
+    return {.column = column, .asked = asked, .index = index, .searched = true};
+}
+constexpr ListedColumn count_column(ProcessColumn column, Column asked, Shown shown,
+                                    std::optional<std::uint64_t> ProcessLine::* amount,
+                                    Index index) {
+    asked.kind = ColumnKind::kCount;
+    return {.column = column, .asked = asked, .shown = shown, .amount = amount, .index = {index}};
+}
+constexpr ListedColumn words_column(ProcessColumn column, Column asked,
+                                    std::optional<std::uint64_t> ProcessLine::* amount,
+                                    const IndexColumns& index = {}) {
+    asked.kind = ColumnKind::kBytes;
+    return {.column = column,
+            .asked = asked,
+            .shown = Shown::kOnRequest,
+            .in_words = true,
+            .amount = amount,
+            .index = index};
+}
+
+constexpr auto kListed = std::to_array<ListedColumn>({
+    text_column(ProcessColumn::kPid, {.name = "pid", .title = "PID"},
+                {records::PROCESS_COLUMN_OWNER_ID}),
+    text_column(ProcessColumn::kName,
+                {.name = "name",
+                 .title = "NAME OR INITIAL CALL",
+                 .shrinks = true,
+                 .also = "registered_name"},
+                {records::PROCESS_COLUMN_REGISTERED_NAME}),
+    {.column = ProcessColumn::kMemory,
+     .asked = {.name = "memory", .title = "MEMORY", .kind = ColumnKind::kBytes},
+     .amount = &ProcessLine::memory_bytes,
+     .index = {records::PROCESS_COLUMN_MEMORY_BYTES}},
+    count_column(ProcessColumn::kReductions, {.name = "reductions", .title = "REDUCTIONS"},
+                 Shown::kAlways, &ProcessLine::reductions, records::PROCESS_COLUMN_REDUCTIONS),
+    count_column(ProcessColumn::kQueue,
+                 {.name = "queue", .title = "MESSAGES", .also = "message_queue_len"},
+                 Shown::kAlways, &ProcessLine::message_queue_length,
+                 records::PROCESS_COLUMN_MESSAGE_QUEUE_LENGTH),
     {.column = ProcessColumn::kBinaries,
-     .name = "binaries",
-     .title = "BINARIES",
+     .asked = {.name = "binaries", .title = "BINARIES", .kind = ColumnKind::kBytes},
+     .shown = Shown::kOnRequest,
      .what = "bytes that it refers to",
-     .unit = Unit::kBytes,
      .amount = &ProcessLine::binary_bytes},
     {.column = ProcessColumn::kEts,
-     .name = "ets",
-     .title = "ETS TABLES",
+     .asked = {.name = "ets", .title = "ETS TABLES", .kind = ColumnKind::kBytes},
+     .shown = Shown::kOnRequest,
      .what = "of tables that it owns",
-     .unit = Unit::kBytes,
      .amount = &ProcessLine::ets_bytes,
      .count = &ProcessLine::ets_tables},
-    {.column = ProcessColumn::kStack,
-     .name = "stack",
-     .title = "STACK",
-     .unit = Unit::kWords,
-     .amount = &ProcessLine::stack_words},
-    {.column = ProcessColumn::kHeap,
-     .name = "heap",
-     .title = "HEAP",
-     .unit = Unit::kWords,
-     .amount = &ProcessLine::heap_words},
-    {.column = ProcessColumn::kOldHeap,
-     .name = "old_heap",
-     .title = "OLD HEAP",
-     .unit = Unit::kWords,
-     .amount = &ProcessLine::old_heap_words},
-    {.column = ProcessColumn::kLinks,
-     .name = "links",
-     .title = "LINKS",
-     .unit = Unit::kCount,
-     .amount = &ProcessLine::links},
-    {.column = ProcessColumn::kMonitors,
-     .name = "monitors",
-     .title = "MONITORS",
-     .unit = Unit::kCount,
-     .amount = &ProcessLine::monitors},
-    {.column = ProcessColumn::kMonitoredBy,
-     .name = "monitored_by",
-     .title = "MONITORED BY",
-     .unit = Unit::kCount,
-     .amount = &ProcessLine::monitored_by},
+    words_column(ProcessColumn::kStack, {.name = "stack", .title = "STACK"},
+                 &ProcessLine::stack_words, {records::PROCESS_COLUMN_STACK_WORDS}),
+    words_column(ProcessColumn::kHeap, {.name = "heap", .title = "HEAP"}, &ProcessLine::heap_words),
+    words_column(ProcessColumn::kOldHeap, {.name = "old_heap", .title = "OLD HEAP"},
+                 &ProcessLine::old_heap_words),
+    count_column(ProcessColumn::kLinks, {.name = "links", .title = "LINKS"}, Shown::kOnRequest,
+                 &ProcessLine::links, records::PROCESS_COLUMN_LINKED),
+    count_column(ProcessColumn::kMonitors, {.name = "monitors", .title = "MONITORS"},
+                 Shown::kOnRequest, &ProcessLine::monitors, records::PROCESS_COLUMN_MONITORED),
+    count_column(ProcessColumn::kMonitoredBy, {.name = "monitored_by", .title = "MONITORED BY"},
+                 Shown::kOnRequest, &ProcessLine::monitored_by,
+                 records::PROCESS_COLUMN_MONITORED_BY),
     {.column = ProcessColumn::kApplication,
-     .name = "application",
-     .title = "APPLICATION",
-     .unit = Unit::kText,
+     .asked = {.name = "application", .title = "APPLICATION"},
+     .shown = Shown::kOnRequest,
      .text = &ProcessLine::application},
     {.column = ProcessColumn::kState,
-     .name = "state",
-     .title = "STATE",
+     .asked = {.name = "state", .title = "STATE"},
+     .shown = Shown::kOnRequest,
      .what = "its flags by name",
-     .unit = Unit::kText,
-     .text = &ProcessLine::state},
+     .text = &ProcessLine::state,
+     .index = {records::PROCESS_COLUMN_STATE_BITS}},
     {.column = ProcessColumn::kFlags,
-     .name = "flags",
-     .title = "FLAGS",
-     .unit = Unit::kText,
-     .text = &ProcessLine::flags},
+     .asked = {.name = "flags", .title = "FLAGS"},
+     .shown = Shown::kOnRequest,
+     .text = &ProcessLine::flags,
+     .index = {records::PROCESS_COLUMN_FLAGS}},
+    text_column(ProcessColumn::kStatus, {.name = "status", .title = "STATUS"},
+                {records::PROCESS_COLUMN_STATUS}),
+    text_column(ProcessColumn::kCurrentFunction,
+                {.name = "current_function", .title = "CURRENT FUNCTION", .shrinks = true},
+                {records::PROCESS_COLUMN_CURRENT_MODULE, records::PROCESS_COLUMN_CURRENT_FUNCTION,
+                 records::PROCESS_COLUMN_CURRENT_ARITY}),
+    {.column = ProcessColumn::kInitialCall,
+     .asked = {.name = "initial_call"},
+     .shown = Shown::kNever,
+     .index = {records::PROCESS_COLUMN_INITIAL_MODULE, records::PROCESS_COLUMN_INITIAL_FUNCTION,
+               records::PROCESS_COLUMN_INITIAL_ARITY},
+     .searched = true},
 });
-constexpr auto kColumnNames = [] {
-    std::array<Named<ProcessColumn>, kRequested.size()> names;
-    std::ranges::transform(kRequested, names.begin(), [](const RequestedColumn& column) {
-        return Named<ProcessColumn>(column.name, column.column);
-    });
-    return names;
+static_assert(std::ranges::all_of(kListed, [](const ListedColumn& listed) {
+    return &kListed.at(static_cast<std::size_t>(listed.column)) == &listed;
+}));
+
+constexpr auto kAsked = [] {
+    std::array<Column, kListed.size()> columns{};
+    std::ranges::transform(kListed, columns.begin(), &ListedColumn::asked);
+    return columns;
 }();
+
+/// The name up to a comma, which is taken off `names`; nullopt at the end.
+std::optional<std::string_view> next_name(std::optional<std::string_view>& names) {
+    if (!names) {
+        return std::nullopt;
+    }
+    const auto comma = names->find(',');
+    const auto name = names->substr(0, comma);
+    names =
+        comma == std::string_view::npos ? std::nullopt : std::optional(names->substr(comma + 1));
+    return name;
+}
 
 }  // namespace
 
-std::span<const RequestedColumn> requested_columns() {
-    return kRequested;
+std::span<const ListedColumn> listed_columns() {
+    return kListed;
+}
+
+const ListedColumn& listed_column(ProcessColumn column) {
+    return kListed.at(static_cast<std::size_t>(column));
+}
+
+std::optional<ProcessColumn> find_process_column(std::string_view name) {
+    const auto place = column_place(kAsked, name);
+    return place == kAsked.size() ? std::nullopt : std::optional(kListed.at(place).column);
+}
+
+bool is_indexed(ProcessColumn column, const DumpForm& form) {
+    return listed_column(column).index.front() != records::PROCESS_COLUMN_UNKNOWN &&
+           (column != ProcessColumn::kStack || form.indexed_stack_sizes);
 }
 
 Result<void> parse_columns(std::string_view names, ColumnChoice& choice) {
-    for (bool more = true; more;) {
-        const auto comma = names.find(',');
-        ASSIGN_OR_RETURN(const auto column,
-                         parse_choice("column", names.substr(0, comma), kColumnNames));
-        choice.add(column);
-        more = comma != std::string_view::npos;
-        names.remove_prefix(more ? comma + 1 : 0);
-    }
-    return {};
-}
-
-Result<void> ProcessColumns::read_tables() {
-    ASSIGN_OR_RETURN(const auto tables, ets_tables(*dump_));
-    for (const auto& table : tables) {
-        if (table.owner) {
-            Tables& sums = tables_[*table.owner];
-            ++sums.count;
-            sums.bytes = sums.bytes && table.memory_bytes
-                             ? std::optional(*sums.bytes + *table.memory_bytes)
-                             : std::nullopt;
-        }
-    }
-    tables_read_ = true;
-    return {};
-}
-
-Result<void> ProcessColumns::read_processes(std::span<const std::uint64_t> numbers) {
-    // How much a process refers to is no content of it.
-    ASSIGN_OR_RETURN(
-        const auto read,
-        visit_processes(*dump_,
-                        {.sensitive = true,
-                         .progress = progress_,
-                         .rows = std::vector<std::uint64_t>(numbers.begin(), numbers.end())},
-                        [this](OpenedProcess& process) { return add(process); }));
-    if (!read_) {
-        read_.emplace();
-    }
-    read_->read += read.read;
-    read_->inconsistent += read.inconsistent;
-    return {};
-}
-
-Result<void> ProcessColumns::add(OpenedProcess& process) {
-    const records::Process& record = process.run.process;
-    Facts facts;
-    if (record.has_heap_words()) {
-        facts.heap_words = record.heap_words();
-    }
-    if (record.has_old_heap_words()) {
-        facts.old_heap_words = record.old_heap_words();
-    }
-    if (!form_of(*dump_).indexed_stack_sizes && record.has_stack_words()) {
-        facts.stack_words = record.stack_words();
-    }
-    if (choice_.has(ProcessColumn::kBinaries) && form_of(*dump_).off_heap_lists) {
-        std::unordered_set<std::uint64_t> seen;
-        std::uint64_t references = 0;
-        std::uint64_t bytes = 0;
-        bool known = true;
-        const auto visit = [&](std::uint64_t, std::uint64_t binary) {
-            ++references;
-            if (seen.insert(binary).second) {
-                const auto info = process.context().binary_at(binary);
-                known = known && info.has_value();
-                bytes += info ? info->size_bytes : 0;
+    std::optional<std::string_view> rest = names;
+    while (const auto name = next_name(rest)) {
+        const auto* const listed = std::ranges::find_if(kListed, [&](const ListedColumn& column) {
+            return column.shown == Shown::kOnRequest && column.asked.name == *name;
+        });
+        if (listed == kListed.end()) {
+            std::vector<std::string_view> known;
+            for (const auto& column : kListed) {
+                if (column.shown == Shown::kOnRequest) {
+                    known.push_back(column.asked.name);
+                }
             }
-        };
-        RETURN_IF_ERROR(
-            visit_off_heap_binaries(*dump_, process, OffHeapLists::kProcessInfo, visit));
-        facts.binary_references = references;
-        if (known) {
-            facts.binary_bytes = bytes;
+            return fail(ErrorCode::kUsage, unknown_value("column", *name, known));
         }
+        choice.add(listed->column);
     }
-    facts_[process.run.owner_id()] = facts;
     return {};
 }
 
-Result<void> ProcessColumns::read_applications(const std::set<std::uint64_t>& owners) {
-    ASSIGN_OR_RETURN(applications_, applications_of(*dump_, owners));
-    return {};
+std::span<const Column> process_filter_columns() {
+    return kAsked;
 }
 
-std::optional<std::uint64_t> ProcessColumns::binary_bytes(std::uint64_t owner) const {
-    const auto known = facts_.find(owner);
-    return known == facts_.end() ? std::nullopt : known->second.binary_bytes;
+std::optional<ProcessColumn> column_of(const RowFilter& filter) {
+    return filter.column() ? std::optional(kListed.at(*filter.column()).column) : std::nullopt;
 }
 
-std::optional<std::uint64_t> ProcessColumns::stack_words(std::uint64_t owner) const {
-    const auto known = facts_.find(owner);
-    return known == facts_.end() ? std::nullopt : known->second.stack_words;
-}
-
-std::optional<std::uint64_t> ProcessColumns::none_of_tables() const {
-    return dump_->capture().has_cut_off() ? std::nullopt : std::optional<std::uint64_t>(0);
-}
-
-std::optional<std::uint64_t> ProcessColumns::ets_bytes(std::uint64_t owner) const {
-    const auto known = tables_.find(pid_text(owner));
-    return known == tables_.end() ? none_of_tables() : known->second.bytes;
-}
-
-void ProcessColumns::fill(std::uint64_t owner, ProcessLine& line) {
-    if (const auto known = facts_.find(owner); known != facts_.end()) {
-        const Facts& facts = known->second;
-        line.binary_references = facts.binary_references;
-        line.binary_bytes = facts.binary_bytes;
-        if (choice_.has(ProcessColumn::kStack) && facts.stack_words) {
-            line.stack_words = facts.stack_words;
-        }
-        if (choice_.has(ProcessColumn::kHeap)) {
-            line.heap_words = facts.heap_words;
-        }
-        if (choice_.has(ProcessColumn::kOldHeap)) {
-            line.old_heap_words = facts.old_heap_words;
-        }
-        facts_.erase(known);
+Result<RowFilter> parse_filter(std::string_view argument) {
+    ASSIGN_OR_RETURN(auto filter, RowFilter::parse(kAsked, argument));
+    const auto known = [&filter](std::string_view status) {
+        return filter.comparison() == Comparison::kHas
+                   ? has_pattern(status, filter.value(), Case::kMatters)
+                   : status == filter.value();
+    };
+    if (column_of(filter) == ProcessColumn::kStatus &&
+        std::ranges::none_of(status_names(), known)) {
+        return fail(ErrorCode::kUsage, unknown_value("status", filter.value(), status_names()));
     }
-    if (const auto known = applications_.find(owner); known != applications_.end()) {
-        line.application = known->second;
+    return filter;
+}
+
+Result<std::vector<ProcessOrder>> parse_sort(std::string_view names) {
+    std::vector<ProcessOrder> orders;
+    std::optional<std::string_view> rest = names;
+    while (auto name = next_name(rest)) {
+        const bool reversed = name->starts_with('-');
+        name->remove_prefix(reversed ? 1 : 0);
+        const auto column = find_process_column(*name);
+        if (!column) {
+            return fail(ErrorCode::kUsage,
+                        unknown_value("sort order", *name, column_names(kAsked)));
+        }
+        orders.push_back({.by = *column, .reversed = reversed});
     }
-    if (tables_read_) {
-        const auto known = tables_.find(line.pid);
-        line.ets_tables = known == tables_.end() ? none_of_tables() : known->second.count;
-        line.ets_bytes = known == tables_.end() ? none_of_tables() : known->second.bytes;
+    if (orders.size() > kMostSortColumns) {
+        return fail(ErrorCode::kUsage,
+                    fmt::format("processes are sorted by at most {} columns", kMostSortColumns));
     }
+    return orders;
+}
+
+ColumnChoice read_columns(const std::vector<RowFilter>& filters,
+                          std::span<const ProcessOrder> orders, const DumpForm& form) {
+    ColumnChoice read;
+    const auto add = [&](ProcessColumn column) {
+        if (!is_indexed(column, form)) {
+            read.add(column);
+        }
+    };
+    for (const auto& filter : filters) {
+        if (const auto column = column_of(filter)) {
+            add(*column);
+        }
+    }
+    for (const auto& order : orders) {
+        add(order.by);
+    }
+    return read;
 }
 
 }  // namespace beamdump::query

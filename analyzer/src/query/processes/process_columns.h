@@ -1,27 +1,32 @@
 #pragma once
 
-#include "query/process/every_process.h"
 #include "query/process/process_line.h"
+#include "query/rows/row_filter.h"
 
 #include <libdump/base/error.h>
-#include <libdump/model/dump.h>
 #include <libdump/model/dump_form.h>
 
+#include <records.pb.h>
+
 #include <array>
+#include <bitset>
+#include <cstddef>
 #include <cstdint>
-#include <map>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 namespace beamdump::query {
 
-/// What a list of processes shows on request only.
+/// A column of lists of processes, in the order in which a text shows them.
 enum class ProcessColumn : std::uint8_t {
+    kPid,
+    kName,
+    kMemory,
+    kReductions,
+    kQueue,
     kBinaries,
     kEts,
     kStack,
@@ -30,96 +35,96 @@ enum class ProcessColumn : std::uint8_t {
     kLinks,
     kMonitors,
     kMonitoredBy,
+    kApplication,
     kState,
     kFlags,
-    kApplication,
+    kStatus,
+    kCurrentFunction,
+    kInitialCall,
 };
 
-/// One of them, in the order of lists.
-struct RequestedColumn {
-    enum class Unit : std::uint8_t { kBytes, kWords, kCount, kText };
+/// Columns of the process index in which the value of a list's column is; UNKNOWN: none, or no
+/// further one.
+using IndexColumns = std::array<records::ProcessColumnKind, 3>;
+
+/// What proc_lib keeps: module, function, arity.
+inline constexpr IndexColumns kTranslatedCall = {records::PROCESS_COLUMN_TRANSLATED_MODULE,
+                                                 records::PROCESS_COLUMN_TRANSLATED_FUNCTION,
+                                                 records::PROCESS_COLUMN_TRANSLATED_ARITY};
+
+/// When a list shows a column.
+enum class Shown : std::uint8_t {
+    kAlways,
+    kOnRequest,
+    kNever,  ///< the name stands for it
+};
+
+/// A column, declared once: processes are listed, sorted and filtered by it.
+struct ListedColumn {
     ProcessColumn column;
-    std::string_view name;       ///< in --columns
-    std::string_view title;      ///< of a table
+    Column asked;  ///< its names and title; amounts in words are asked for in bytes
+    Shown shown = Shown::kAlways;
     std::string_view what = {};  ///< for the help; empty: the name says it
-    Unit unit;
+    bool in_words = false;
     std::optional<std::uint64_t> ProcessLine::* amount = nullptr;
     std::optional<std::uint64_t> ProcessLine::* count = nullptr;  ///< of what has this amount
     std::optional<std::string> ProcessLine::* text = nullptr;     ///< in place of an amount
+    IndexColumns index = {};  ///< none: it is read of the processes, or of tables
+    bool searched = false;    ///< by a filter that names no column
 };
-std::span<const RequestedColumn> requested_columns();
+/// By ProcessColumn.
+std::span<const ListedColumn> listed_columns();
+const ListedColumn& listed_column(ProcessColumn column);
+/// By one of its names.
+std::optional<ProcessColumn> find_process_column(std::string_view name);
+
+/// Whether the process index has it.
+bool is_indexed(ProcessColumn column, const DumpForm& form);
 
 /// Which of them.
 class ColumnChoice {
   public:
-    void add(ProcessColumn column) { chosen_.at(static_cast<std::size_t>(column)) = true; }
-    void remove(ProcessColumn column) { chosen_.at(static_cast<std::size_t>(column)) = false; }
+    void add(ProcessColumn column) { chosen_.set(static_cast<std::size_t>(column)); }
+    void remove(ProcessColumn column) { chosen_.reset(static_cast<std::size_t>(column)); }
+    void add(const ColumnChoice& other) { chosen_ |= other.chosen_; }
     [[nodiscard]] bool has(ProcessColumn column) const {
-        return chosen_.at(static_cast<std::size_t>(column));
+        return chosen_.test(static_cast<std::size_t>(column));
     }
     /// Whether something of each process is read, beside the index.
     [[nodiscard]] bool reads_processes(const DumpForm& form) const {
         return has(ProcessColumn::kBinaries) || has(ProcessColumn::kHeap) ||
                has(ProcessColumn::kOldHeap) ||
-               (!form.indexed_stack_sizes && has(ProcessColumn::kStack));
+               (has(ProcessColumn::kStack) && !form.indexed_stack_sizes);
     }
 
   private:
-    std::array<bool, 11> chosen_{};
+    std::bitset<static_cast<std::size_t>(ProcessColumn::kInitialCall) + 1> chosen_;
 };
 
-/// Adds columns by their names, separated by commas. kUsage.
+/// Adds columns that are shown on request by their names, separated by commas. kUsage.
 Result<void> parse_columns(std::string_view names, ColumnChoice& choice);
 
-/// Reads what columns show of processes: only what is asked for. Memory: 60 bytes for each process
-/// read in advance, and the owners of tables.
-class ProcessColumns {
-  public:
-    ProcessColumns(Dump& dump, const ColumnChoice& choice, ReadProgress progress)
-        : dump_(&dump), choice_(choice), progress_(std::move(progress)) {}
+/// What filters of processes compare: by ProcessColumn.
+std::span<const Column> process_filter_columns();
 
-    /// Sums of the tables of each owner. kNotFound where the dump has no tables.
-    Result<void> read_tables();
-    /// Processes at these rows of the index.
-    Result<void> read_processes(std::span<const std::uint64_t> numbers);
+/// Parses a filter of these. kUsage also for an unknown status, with the known ones.
+Result<RowFilter> parse_filter(std::string_view argument);
+/// The column that a filter looks at; nullopt: any.
+std::optional<ProcessColumn> column_of(const RowFilter& filter);
 
-    [[nodiscard]] std::optional<std::uint64_t> binary_bytes(std::uint64_t owner) const;
-    /// The size of a process's stack in a crash dump.
-    [[nodiscard]] std::optional<std::uint64_t> stack_words(std::uint64_t owner) const;
-    [[nodiscard]] std::optional<std::uint64_t> ets_bytes(std::uint64_t owner) const;
-
-    /// Applications of the processes that have these owner ids.
-    Result<void> read_applications(const std::set<std::uint64_t>& owners);
-
-    /// Adds what is known to the line of a process, and forgets it.
-    void fill(std::uint64_t owner, ProcessLine& line);
-    /// What was read of all of them.
-    [[nodiscard]] const std::optional<ProcessesRead>& read() const { return read_; }
-
-  private:
-    struct Facts {
-        std::optional<std::uint64_t> binary_references;
-        std::optional<std::uint64_t> binary_bytes;
-        std::optional<std::uint64_t> stack_words;
-        std::optional<std::uint64_t> heap_words;
-        std::optional<std::uint64_t> old_heap_words;
-    };
-    struct Tables {
-        std::uint64_t count = 0;
-        std::optional<std::uint64_t> bytes = 0;  ///< where known of each
-    };
-    Result<void> add(OpenedProcess& process);
-    /// What is known of an owner without tables: a crash dump that breaks off may lack them.
-    [[nodiscard]] std::optional<std::uint64_t> none_of_tables() const;
-
-    Dump* dump_;  // non-owning
-    ColumnChoice choice_;
-    ReadProgress progress_;
-    std::unordered_map<std::uint64_t, Facts> facts_;  ///< by owner id
-    std::map<std::string, Tables, std::less<>> tables_;
-    std::unordered_map<std::uint64_t, std::string> applications_;  ///< by owner id
-    bool tables_read_ = false;
-    std::optional<ProcessesRead> read_;
+/// What processes are sorted by: amounts largest first, texts and pids ascending, unless it is the
+/// other way round.
+struct ProcessOrder {
+    ProcessColumn by = ProcessColumn::kMemory;
+    bool reversed = false;
 };
+inline constexpr std::size_t kMostSortColumns = 3;
+/// Parses COLUMN[,-COLUMN...]. kUsage, also for more than kMostSortColumns.
+Result<std::vector<ProcessOrder>> parse_sort(std::string_view names);
+
+/// The columns of filters and orders that are not in the index of a dump: they are read of all
+/// processes.
+ColumnChoice read_columns(const std::vector<RowFilter>& filters,
+                          std::span<const ProcessOrder> orders, const DumpForm& form);
 
 }  // namespace beamdump::query

@@ -1,22 +1,27 @@
 #include "query/processes/process_fields.h"
 
-#include "query/process/process_names.h"
-
+#include <libdump/base/return_if_error.h>
+#include <libdump/model/dump_form.h>
 #include <libdump/model/owner_id.h>
 
 #include <algorithm>
+#include <iterator>
+#include <set>
 #include <utility>
 
 namespace beamdump::query {
 
 namespace {
 
-constexpr std::array kInitialCall = {records::PROCESS_COLUMN_INITIAL_MODULE,
-                                     records::PROCESS_COLUMN_INITIAL_FUNCTION,
-                                     records::PROCESS_COLUMN_INITIAL_ARITY};
+using Values = ProcessIndex::Values;
+
+const std::string& no_text() {
+    static const std::string none;
+    return none;
+}
 
 bool looks_at_names(const RowFilter& filter) {
-    return !filter.column() || *filter.column() == static_cast<std::size_t>(ProcessField::kName);
+    return column_of(filter).value_or(ProcessColumn::kName) == ProcessColumn::kName;
 }
 
 }  // namespace
@@ -30,38 +35,18 @@ std::size_t ColumnSet::add(Column column) {
     return columns_.size() - 1;
 }
 
-FieldText::FieldText(Dump& dump, ProcessField field, ColumnSet& columns)
-    : dump_(dump), field_(field) {
-    switch (field) {
-        case ProcessField::kPid:
-            add(columns, std::array{records::PROCESS_COLUMN_OWNER_ID});
-            break;
-        case ProcessField::kName:
-            add(columns, std::array{records::PROCESS_COLUMN_REGISTERED_NAME});
-            break;
-        case ProcessField::kInitialCall:
-            add(columns, kInitialCall);
-            break;
-        case ProcessField::kCurrentFunction:
-            add(columns, std::array{records::PROCESS_COLUMN_CURRENT_MODULE,
-                                    records::PROCESS_COLUMN_CURRENT_FUNCTION,
-                                    records::PROCESS_COLUMN_CURRENT_ARITY});
-            break;
-        case ProcessField::kStatus:
-            add(columns, std::array{records::PROCESS_COLUMN_STATUS});
-            break;
-        case ProcessField::kState:
-            add(columns, std::array{records::PROCESS_COLUMN_STATE_BITS});
-            break;
-        case ProcessField::kFlags:
-            add(columns, std::array{records::PROCESS_COLUMN_FLAGS});
-            break;
-    }
+FieldText::FieldText(Dump& dump, ProcessColumn column, ColumnSet& columns)
+    : FieldText(dump, listed_column(column).index, columns) {
+    column_ = column;
 }
 
-FieldText::FieldText(Dump& dump, const std::array<Column, 3>& function, ColumnSet& columns)
-    : dump_(dump), field_(ProcessField::kInitialCall) {
-    add(columns, function);
+FieldText::FieldText(Dump& dump, const IndexColumns& function, ColumnSet& columns)
+    : dump_(dump), column_(ProcessColumn::kInitialCall) {
+    for (const auto column : function) {
+        if (column != records::PROCESS_COLUMN_UNKNOWN) {
+            places_.push_back(columns.add(column));
+        }
+    }
 }
 
 const std::string& FieldText::of(Values values) {
@@ -78,28 +63,22 @@ const std::string& FieldText::of(Values values) {
     return texts_.emplace(key, make(key)).first->second;
 }
 
-void FieldText::add(ColumnSet& columns, std::span<const Column> wanted) {
-    for (const Column column : wanted) {
-        places_.push_back(columns.add(column));
-    }
-}
-
 std::string FieldText::make(const Key& key) {
     if (!key[0]) {
         return {};
     }
     const std::uint64_t value = key[0].value_or(0);
     const auto first = static_cast<std::uint32_t>(value);
-    switch (field_) {
-        case ProcessField::kPid:
+    switch (column_) {
+        case ProcessColumn::kPid:
             return pid_text(value);
-        case ProcessField::kName:
+        case ProcessColumn::kName:
             return atom_text(dump_, first);
-        case ProcessField::kStatus:
+        case ProcessColumn::kStatus:
             return status_text(static_cast<records::ProcessStatus>(value)).value_or("");
-        case ProcessField::kState:
+        case ProcessColumn::kState:
             return flag_text(dump_, FlagWord::kState, value);
-        case ProcessField::kFlags:
+        case ProcessColumn::kFlags:
             return flag_text(dump_, FlagWord::kProcess, value);
         default:
             break;
@@ -111,71 +90,135 @@ std::string FieldText::make(const Key& key) {
                                  static_cast<std::uint32_t>(key[2].value_or(0))});
 }
 
-Result<ProcessLabels> labels_for(Dump& dump, const std::vector<RowFilter>& filters) {
-    return std::ranges::any_of(filters, looks_at_names) ? ProcessNames(dump).labels()
-                                                        : Result<ProcessLabels>();
+ColumnText::ColumnText(Dump& dump, ProcessColumn column, ColumnSet& columns,
+                       const ProcessValues& read)
+    : read_(&read), column_(column), owner_(columns.add(records::PROCESS_COLUMN_OWNER_ID)) {
+    if (column == ProcessColumn::kInitialCall) {
+        fields_.emplace_back(dump, kTranslatedCall, columns);
+    }
+    if (column != ProcessColumn::kApplication) {
+        fields_.emplace_back(dump, column, columns);
+    }
 }
 
-Matcher::Matcher(Dump& dump, const RowFilter& filter, ColumnSet& columns,
-                 const ProcessLabels& labels)
-    : filter_(filter) {
-    if (looks_at_names(filter)) {
-        labels_ = &labels;
-        owner_ = columns.add(records::PROCESS_COLUMN_OWNER_ID);
-    }
-    constexpr std::array kFields = {ProcessField::kPid,         ProcessField::kName,
-                                    ProcessField::kInitialCall, ProcessField::kCurrentFunction,
-                                    ProcessField::kStatus,      ProcessField::kState,
-                                    ProcessField::kFlags};
-    // A text is not looked for in flags.
-    constexpr auto kSearched = static_cast<std::size_t>(ProcessField::kState);
-    constexpr std::array kNumbers = {records::PROCESS_COLUMN_MEMORY_BYTES,
-                                     records::PROCESS_COLUMN_REDUCTIONS,
-                                     records::PROCESS_COLUMN_MESSAGE_QUEUE_LENGTH,
-                                     records::PROCESS_COLUMN_LINKED,
-                                     records::PROCESS_COLUMN_MONITORED,
-                                     records::PROCESS_COLUMN_MONITORED_BY};
-    const auto column = filter.column();
-    if (column && *column >= kFields.size()) {
-        number_ = columns.add(kNumbers.at(*column - kFields.size()));
-        needed_ = number_;
-        return;
-    }
-    if (column && *column >= kSearched) {
-        needed_ = columns.add(*column == kSearched ? records::PROCESS_COLUMN_STATE_BITS
-                                                   : records::PROCESS_COLUMN_FLAGS);
-    }
-    for (const auto field : kFields) {
-        const auto place = static_cast<std::size_t>(field);
-        if (column ? *column == place : place < kSearched) {
-            fields_.emplace_back(dump, field, columns);
-            if (field == ProcessField::kInitialCall) {
-                fields_.emplace_back(dump, kTranslatedCall, columns);
-            }
+const std::string* ColumnText::read_text(Values values) const {
+    const auto owner = values[owner_].value_or(0);
+    return column_ == ProcessColumn::kApplication ? read_->application(owner)
+           : column_ == ProcessColumn::kName      ? read_->label(owner)
+                                                  : nullptr;
+}
+
+const std::string& ColumnText::of(Values values) {
+    for (FieldText& field : fields_) {
+        if (const std::string& text = field.of(values); !text.empty()) {
+            return text;
         }
     }
+    const auto* const text = read_text(values);
+    return text == nullptr ? no_text() : *text;
 }
 
-bool Matcher::operator()(ProcessIndex::Values values) {
-    if (needed_) {
+bool ColumnText::any_of(Values values, const std::function<bool(const std::string&)>& passes) {
+    const auto* const text = read_text(values);
+    const bool none = fields_.empty() && text == nullptr;
+    return (text != nullptr && passes(*text)) || (none && passes(no_text())) ||
+           std::ranges::any_of(fields_, [&](FieldText& field) { return passes(field.of(values)); });
+}
+
+ColumnAmount::ColumnAmount(Dump& dump, ProcessColumn column, ColumnSet& columns,
+                           const ProcessValues& read)
+    : read_(&read),
+      column_(column),
+      indexed_(is_indexed(column, form_of(dump))),
+      place_(columns.add(indexed_ ? listed_column(column).index.front()
+                                  : records::PROCESS_COLUMN_OWNER_ID)),
+      factor_(listed_column(column).in_words ? node_word_bytes(dump) : 1) {}
+
+std::optional<std::uint64_t> ColumnAmount::of(Values values) const {
+    const auto value =
+        indexed_ ? values[place_] : read_->amount(column_, values[place_].value_or(0));
+    return value ? std::optional(*value * factor_) : std::nullopt;
+}
+
+Result<void> read_in_advance(Dump& dump, const std::vector<RowFilter>& filters,
+                             std::span<const ProcessOrder> orders, ProcessValues& values) {
+    if (std::ranges::any_of(filters, looks_at_names) ||
+        std::ranges::find(orders, ProcessColumn::kName, &ProcessOrder::by) != orders.end()) {
+        RETURN_IF_ERROR(values.read_labels());
+    }
+    const auto form = form_of(dump);
+    const auto wanted = read_columns(filters, orders, form);
+    if (wanted.has(ProcessColumn::kEts)) {
+        RETURN_IF_ERROR(values.read_tables());
+    }
+    const bool applications = wanted.has(ProcessColumn::kApplication);
+    if (!wanted.reads_processes(form) && !applications) {
+        return {};
+    }
+    std::vector<RowFilter> of_index;
+    std::ranges::copy_if(filters, std::back_inserter(of_index), [&](const RowFilter& filter) {
+        return is_indexed(column_of(filter).value_or(ProcessColumn::kPid), form);
+    });
+    ColumnSet columns;
+    const auto owner = columns.add(records::PROCESS_COLUMN_OWNER_ID);
+    Matchers matches(dump, of_index, columns, values);
+    std::vector<std::uint64_t> numbers;
+    std::set<std::uint64_t> owners;
+    RETURN_IF_ERROR(dump.processes().visit(columns.columns(), [&](std::uint64_t row, Values found) {
+        if (matches(found)) {
+            numbers.push_back(row);
+            if (applications) {
+                owners.insert(found[owner].value_or(0));
+            }
+        }
+        return true;
+    }));
+    if (applications) {
+        RETURN_IF_ERROR(values.read_applications(owners));
+    }
+    return wanted.reads_processes(form) ? values.read_processes(numbers) : Result<void>();
+}
+
+Matcher::Matcher(Dump& dump, const RowFilter& filter, ColumnSet& columns, const ProcessValues& read)
+    : filter_(filter) {
+    const auto column = column_of(filter);
+    if (!column) {
+        for (const auto& listed : listed_columns()) {
+            if (listed.searched) {
+                texts_.emplace_back(dump, listed.column, columns, read);
+            }
+        }
+        return;
+    }
+    if (listed_column(*column).amount != nullptr) {
+        amount_.emplace(dump, *column, columns, read);
+        return;
+    }
+    if (*column == ProcessColumn::kState || *column == ProcessColumn::kFlags) {
+        needed_ = columns.add(listed_column(*column).index.front());
+    }
+    texts_.emplace_back(dump, *column, columns, read);
+}
+
+bool Matcher::operator()(Values values) {
+    if (amount_ || needed_) {
         asked_ = true;
-        if (!values[*needed_]) {
+        const auto value = amount_ ? amount_->of(values) : values[*needed_];
+        if (!value) {
             return false;
         }
         told_ = true;
+        if (amount_) {
+            return filter_.passes_number(*value);
+        }
     }
-    if (number_) {
-        return filter_.passes_number(values[*number_].value_or(0));
-    }
-    const auto passes = [&](FieldText& field) { return filter_.passes_text(field.of(values)); };
-    const auto* const label = label_of(values);
     // None of several names, or of two calls, may be the one that is not wanted.
-    if (filter_.comparison() == Comparison::kUnequal) {
-        return (label == nullptr || filter_.passes_text(*label)) &&
-               std::ranges::all_of(fields_, passes);
-    }
-    return (label != nullptr && filter_.passes_text(*label)) ||
-           std::ranges::any_of(fields_, passes);
+    const bool unequal = filter_.comparison() == Comparison::kUnequal;
+    const auto decides = [&](const std::string& text) {
+        return filter_.passes_text(text) != unequal;
+    };
+    return std::ranges::any_of(
+               texts_, [&](ColumnText& text) { return text.any_of(values, decides); }) != unequal;
 }
 
 std::string Matcher::column_name() const {
@@ -183,19 +226,11 @@ std::string Matcher::column_name() const {
                             : std::string();
 }
 
-const std::string* Matcher::label_of(ProcessIndex::Values values) const {
-    if (labels_ == nullptr) {
-        return nullptr;
-    }
-    const auto label = labels_->find(values[owner_].value_or(0));
-    return label == labels_->end() ? nullptr : &label->second;
-}
-
 Matchers::Matchers(Dump& dump, const std::vector<RowFilter>& filters, ColumnSet& columns,
-                   const ProcessLabels& labels) {
+                   const ProcessValues& read) {
     matchers_.reserve(filters.size());
     for (const RowFilter& filter : filters) {
-        matchers_.emplace_back(dump, filter, columns, labels);
+        matchers_.emplace_back(dump, filter, columns, read);
     }
 }
 
@@ -204,7 +239,7 @@ std::string Matchers::untold() const {
     return untold == matchers_.end() ? std::string() : untold->column_name();
 }
 
-bool Matchers::operator()(ProcessIndex::Values values) {
+bool Matchers::operator()(Values values) {
     return std::ranges::all_of(matchers_, [values](Matcher& matcher) { return matcher(values); });
 }
 

@@ -1,22 +1,22 @@
 #pragma once
 
-#include "query/processes/processes.h"
+#include "query/processes/process_values.h"
 
 #include <libdump/model/process_index.h>
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 namespace beamdump::query {
 
-/// The columns that a query reads, and the index of each.
+/// The columns of the process index that a query reads, and the place of each.
 class ColumnSet {
   public:
     using Column = records::ProcessColumnKind;
@@ -28,20 +28,14 @@ class ColumnSet {
     std::vector<Column> columns_;
 };
 
-/// What proc_lib keeps: module, function, arity.
-inline constexpr std::array kTranslatedCall = {records::PROCESS_COLUMN_TRANSLATED_MODULE,
-                                               records::PROCESS_COLUMN_TRANSLATED_FUNCTION,
-                                               records::PROCESS_COLUMN_TRANSLATED_ARITY};
-
-/// One field as text, from its columns. Caches the text of each value, up to a limit.
+/// The text of a column from the process index. Caches the text of each value, up to a limit.
 class FieldText {
   public:
-    using Column = ColumnSet::Column;
     using Values = ProcessIndex::Values;
 
-    FieldText(Dump& dump, ProcessField field, ColumnSet& columns);
+    FieldText(Dump& dump, ProcessColumn column, ColumnSet& columns);
     /// A function in columns of its own: module, function, arity.
-    FieldText(Dump& dump, const std::array<Column, 3>& function, ColumnSet& columns);
+    FieldText(Dump& dump, const IndexColumns& function, ColumnSet& columns);
 
     /// Empty if unknown.
     const std::string& of(Values values);
@@ -50,25 +44,60 @@ class FieldText {
     using Key = std::array<std::optional<std::uint64_t>, 3>;
     static constexpr std::size_t kTextsHeld = 16384;
 
-    void add(ColumnSet& columns, std::span<const Column> wanted);
     std::string make(const Key& key);
 
     Dump& dump_;
-    ProcessField field_;
+    ProcessColumn column_;
     std::vector<std::size_t> places_;
     std::map<Key, std::string> texts_;
 };
 
-/// Names that dictionaries have for processes, by owner ids (ProcessNames::labels()).
-using ProcessLabels = std::unordered_map<std::uint64_t, std::string>;
+/// The text of a column, wherever it is. What was read must outlive it.
+class ColumnText {
+  public:
+    ColumnText(Dump& dump, ProcessColumn column, ColumnSet& columns, const ProcessValues& read);
 
-/// The labels, if a filter looks at names; else none.
-Result<ProcessLabels> labels_for(Dump& dump, const std::vector<RowFilter>& filters);
+    /// The first of its texts that is known; empty: none is. An initial call is what proc_lib
+    /// started, else what was spawned.
+    [[nodiscard]] const std::string& of(ProcessIndex::Values values);
+    /// Whether a text of it passes; an empty one where none is known.
+    [[nodiscard]] bool any_of(ProcessIndex::Values values,
+                              const std::function<bool(const std::string&)>& passes);
+
+  private:
+    /// Of what was read; null: none.
+    [[nodiscard]] const std::string* read_text(ProcessIndex::Values values) const;
+
+    const ProcessValues* read_;  // non-owning
+    ProcessColumn column_;
+    std::size_t owner_;
+    std::vector<FieldText> fields_;
+};
+
+/// The amount of a column, in the unit that it is asked for in. What was read must outlive it.
+class ColumnAmount {
+  public:
+    ColumnAmount(Dump& dump, ProcessColumn column, ColumnSet& columns, const ProcessValues& read);
+
+    [[nodiscard]] std::optional<std::uint64_t> of(ProcessIndex::Values values) const;
+
+  private:
+    const ProcessValues* read_;  // non-owning
+    ProcessColumn column_;
+    bool indexed_;
+    std::size_t place_;  ///< of the value, or of the owner id
+    std::uint64_t factor_;
+};
+
+/// Reads in advance what filters and orders need beside the index, of the processes that the
+/// filters let pass as far as the index tells.
+Result<void> read_in_advance(Dump& dump, const std::vector<RowFilter>& filters,
+                             std::span<const ProcessOrder> orders, ProcessValues& values);
 
 /// Whether a row passes one filter.
 class Matcher {
   public:
-    Matcher(Dump& dump, const RowFilter& filter, ColumnSet& columns, const ProcessLabels& labels);
+    Matcher(Dump& dump, const RowFilter& filter, ColumnSet& columns, const ProcessValues& read);
 
     bool operator()(ProcessIndex::Values values);
 
@@ -78,25 +107,20 @@ class Matcher {
     [[nodiscard]] std::string column_name() const;
 
   private:
-    /// Null where it has none, or names are not looked at.
-    [[nodiscard]] const std::string* label_of(ProcessIndex::Values values) const;
-
     RowFilter filter_;
-    std::vector<FieldText> fields_;
-    std::optional<std::size_t> number_;  ///< the column of a filter of numbers
+    std::vector<ColumnText> texts_;
+    std::optional<ColumnAmount> amount_;
     std::optional<std::size_t> needed_;  ///< a column without which nothing passes
     bool asked_ = false;
     bool told_ = false;
-    const ProcessLabels* labels_ = nullptr;  ///< non-owning; null: names are not looked at
-    std::size_t owner_ = 0;                  ///< the column of owner ids
 };
 
 /// ... all of them.
 class Matchers {
   public:
-    /// The labels must outlive it.
+    /// What was read must outlive it.
     Matchers(Dump& dump, const std::vector<RowFilter>& filters, ColumnSet& columns,
-             const ProcessLabels& labels);
+             const ProcessValues& read);
 
     bool operator()(ProcessIndex::Values values);
 

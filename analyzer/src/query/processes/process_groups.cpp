@@ -7,6 +7,7 @@
 
 #include <libdump/base/first_items.h>
 #include <libdump/base/return_if_error.h>
+#include <libdump/model/dump_form.h>
 
 #include <algorithm>
 #include <array>
@@ -76,13 +77,13 @@ class NameOfRow {
         switch (by) {
             case GroupBy::kInitialCall:
                 fields_.emplace_back(dump, kTranslatedCall, columns);
-                fields_.emplace_back(dump, ProcessField::kInitialCall, columns);
+                fields_.emplace_back(dump, ProcessColumn::kInitialCall, columns);
                 break;
             case GroupBy::kCurrentFunction:
-                fields_.emplace_back(dump, ProcessField::kCurrentFunction, columns);
+                fields_.emplace_back(dump, ProcessColumn::kCurrentFunction, columns);
                 break;
             case GroupBy::kStatus:
-                fields_.emplace_back(dump, ProcessField::kStatus, columns);
+                fields_.emplace_back(dump, ProcessColumn::kStatus, columns);
                 break;
             default:
                 break;
@@ -137,8 +138,10 @@ Result<ProcessGroups> process_groups(Dump& dump, const std::string& file,
     answer.total = dump.processes().size();
     ColumnSet columns;
     NameOfRow name_of(dump, options.by, columns);
-    ASSIGN_OR_RETURN(const auto labels, labels_for(dump, options.filters));
-    Matchers matches(dump, options.filters, columns, labels);
+    ProcessValues values_read(dump, read_columns(options.filters, {}, form_of(dump)),
+                              options.progress);
+    RETURN_IF_ERROR(read_in_advance(dump, options.filters, {}, values_read));
+    Matchers matches(dump, options.filters, columns, values_read);
     const std::size_t memory = columns.add(records::PROCESS_COLUMN_MEMORY_BYTES);
     const std::size_t queue = columns.add(records::PROCESS_COLUMN_MESSAGE_QUEUE_LENGTH);
     const std::size_t reductions = columns.add(records::PROCESS_COLUMN_REDUCTIONS);

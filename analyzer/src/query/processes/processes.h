@@ -1,9 +1,7 @@
 #pragma once
 
 #include "query/facts/dump_facts.h"
-#include "query/process/process_line.h"
-#include "query/processes/process_columns.h"
-#include "query/rows/row_filter.h"
+#include "query/processes/process_values.h"
 
 #include <libdump/base/error.h>
 #include <libdump/model/dump_form.h>
@@ -19,68 +17,24 @@
 
 namespace beamdump::query {
 
-enum class ProcessSort : std::uint8_t {
-    kMemory,
-    kReductions,
-    kQueue,
-    kName,
-    kPid,
-    kBinaries,  ///< reads all processes that match
-    kEts,
-    kStack,
-    kLinks,
-    kMonitors,
-    kMonitoredBy,
-};
-
-/// A field of a process as text.
-enum class ProcessField : std::uint8_t {
-    kPid,
-    kName,
-    kInitialCall,  ///< of spawn, or what proc_lib keeps
-    kCurrentFunction,
-    kStatus,
-    kState,  ///< flag_names()
-    kFlags,
-};
-
-/// What filters of processes compare: the fields above, in their order, then memory, reductions,
-/// queue, links, monitors and monitored_by.
-std::span<const Column> process_filter_columns();
-
-/// Parses a filter of these. kUsage also for an unknown status, with the known ones.
-Result<RowFilter> parse_filter(std::string_view argument);
-
-/// The column on request that has what processes are sorted by.
-std::optional<ProcessColumn> column_of(ProcessSort sort);
-
-/// What processes are sorted by: numbers largest first, the others ascending, unless it is the
-/// other way round.
-struct ProcessOrder {
-    ProcessSort by = ProcessSort::kMemory;
-    bool reversed = false;
-};
-/// Parses memory, reductions, queue, name, pid, binaries, ets, stack, links, monitors or
-/// monitored_by, or one with - before it. kUsage.
-Result<ProcessOrder> parse_sort(std::string_view name);
-
 struct ProcessQuery {
-    ProcessOrder sort = {};
-    std::vector<RowFilter> filters;  ///< all must match
-    std::uint64_t limit = 20;        ///< 0: all
-    ColumnChoice columns = {};       ///< that is shown besides
-    bool names = false;              ///< also those in dictionaries, of the processes shown
-    ReadProgress progress = {};      ///< of reading processes for these columns
+    std::vector<ProcessOrder> sort = {ProcessOrder()};  ///< one to kMostSortColumns
+    std::vector<RowFilter> filters;                     ///< all must match
+    std::uint64_t limit = 20;                           ///< 0: all
+    ColumnChoice columns = {};                          ///< that is shown besides
+    bool names = false;          ///< also those in dictionaries, of the processes shown
+    ReadProgress progress = {};  ///< of reading processes for these columns
 };
 
-/// The selected processes in order, in batches. Numbers sort largest first, names and pids
-/// ascending. Only the columns that sorting and filtering need are read for all processes. Memory:
-/// 16 bytes for each process that matches, at most twice `limit` of them, and one batch; sorted by
-/// binaries 80 bytes for each; sorted or filtered by name a label for each that has one.
+/// The selected processes in order, in batches. Only the columns that sorting and filtering need
+/// are read for all processes. Memory: 16 bytes for each process that matches, 8 more for each
+/// further column to sort by, at most twice `limit` of them, and one batch; what ProcessValues
+/// takes for what was read of processes.
 class ProcessListing {
   public:
     /// kNotFound where the dump does not tell of any process what they are to be sorted by; memory,
-    /// by which they are sorted where nothing is asked for, is no error.
+    /// by which they are sorted where nothing is asked for, is no error. kNotFound also where a
+    /// column needs tables, which the dump does not have.
     static Result<ProcessListing> select(Dump& dump, const ProcessQuery& query);
 
     [[nodiscard]] std::uint64_t total() const { return total_; }  ///< in the dump
@@ -91,7 +45,7 @@ class ProcessListing {
     /// process that the filter looked at; empty: there is none.
     [[nodiscard]] const std::string& untold() const { return untold_; }
     /// Processes that were read for columns.
-    [[nodiscard]] const std::optional<ProcessesRead>& read() const { return columns_.read(); }
+    [[nodiscard]] const std::optional<ProcessesRead>& read() const { return values_.read(); }
 
     static constexpr std::size_t kMostLines = 65'536;
 
@@ -99,23 +53,19 @@ class ProcessListing {
     Result<std::vector<ProcessLine>> next(std::size_t most = kMostLines);
 
   private:
-    ProcessListing(Dump& dump, const ProcessQuery& query)
+    ProcessListing(Dump& dump, const ProcessQuery& query, const ColumnChoice& columns)
         : dump_(&dump),
-          choice_(query.columns),
-          columns_(dump, query.columns, query.progress),
-          columns_are_read_(
-              query.sort.by == ProcessSort::kBinaries ||
-              (query.sort.by == ProcessSort::kStack && !form_of(dump).indexed_stack_sizes)),
+          choice_(columns),
+          values_(dump, columns, query.progress),
           names_(query.names) {}
-
-    Result<void> read_in_advance(const ProcessQuery& query);
 
     Dump* dump_;  // non-owning
     ColumnChoice choice_;
-    ProcessColumns columns_;
-    bool columns_are_read_;
+    ProcessValues values_;
     bool names_;
-    std::unordered_map<std::uint64_t, std::string> labels_;  ///< that are searched or sorted by
+    // What sorting or filtering needed was read of all processes.
+    bool processes_are_read_ = false;
+    bool applications_are_read_ = false;
     std::vector<std::uint64_t> rows_;
     std::uint64_t total_ = 0;
     std::uint64_t matching_ = 0;

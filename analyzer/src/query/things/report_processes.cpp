@@ -17,7 +17,7 @@ namespace {
 /// Pids of the processes with the longest queues.
 Result<std::unordered_set<std::string>> longest_queues(Dump& dump) {
     ProcessQuery query;
-    query.sort.by = ProcessSort::kQueue;
+    query.sort = {{.by = ProcessColumn::kQueue}};
     query.limit = kMostMailboxes;
     ASSIGN_OR_RETURN(auto listing, ProcessListing::select(dump, query));
     std::unordered_set<std::string> pids;

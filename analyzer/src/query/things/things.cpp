@@ -493,14 +493,14 @@ class Things {
             chosen_.emplace();
         }
         RETURN_IF_ERROR(begin(process_kind(), known(dump_.processes().size())));
-        RETURN_IF_ERROR(processes_by(ProcessSort::kMemory));
+        RETURN_IF_ERROR(processes_by(ProcessColumn::kMemory));
         // Limited: also those with the longest queues.
-        return chosen_ ? processes_by(ProcessSort::kQueue) : Result<void>();
+        return chosen_ ? processes_by(ProcessColumn::kQueue) : Result<void>();
     }
 
-    Result<void> processes_by(ProcessSort sort) {
+    Result<void> processes_by(ProcessColumn sort) {
         ProcessQuery query;
-        query.sort.by = sort;
+        query.sort = {{.by = sort}};
         query.limit = options_.limit;
         query.names = true;
         ASSIGN_OR_RETURN(auto listing, ProcessListing::select(dump_, query));
@@ -511,7 +511,7 @@ class Things {
             }
             for (const ProcessLine& line : lines) {
                 const bool idle = line.message_queue_length.value_or(0) == 0;
-                if ((sort == ProcessSort::kQueue && idle) ||
+                if ((sort == ProcessColumn::kQueue && idle) ||
                     (chosen_ && !chosen_->insert(line.pid).second)) {
                     continue;
                 }

@@ -4,7 +4,7 @@
 #include "query/diff/process_keys.h"
 #include "query/exported/exported_things.h"
 #include "query/memory/binary_records.h"
-#include "query/processes/process_columns.h"
+#include "query/processes/process_values.h"
 
 #include <libdump/base/amount_text.h>
 #include <libdump/base/return_if_error.h>
@@ -89,7 +89,7 @@ Result<void> read_holders(DiffContext& context, std::size_t number, ThingTable& 
     }
     ColumnChoice choice;
     choice.add(ProcessColumn::kBinaries);
-    ProcessColumns columns(*dump.dump, choice, context.options.progress);
+    ProcessValues columns(*dump.dump, choice, context.options.progress);
     const std::uint64_t total = dump.dump->processes().size();
     for (std::uint64_t first = 0; first < total; first += kRowsAtATime) {
         std::vector<std::uint64_t> rows(std::min(kRowsAtATime, total - first));
