@@ -4,6 +4,7 @@
 #include <libsample/node/shared_code.h>
 #include <libsample/stack/process_stacks.h>
 #include <libsample/stack/stack_walk.h>
+#include <libvm/arch/known_code.h>
 #include <libvm/arch/x86_64/call_code.h>
 #include <libvm/beam/activity/schedulers.h>
 #include <libvm/beam/layout/runtime_names.h>
@@ -338,8 +339,7 @@ class CrashReader {
     void put_erlang(const target::ThreadRegisters& died, const RunningScheduler& scheduler,
                     const target::NativeStack& frames, records::CrashThread& thread) {
         const auto fields = ProcessFields::of(vm_.layout());
-        // Where the stack is, and what of its frame is written, is known of code of x86-64.
-        const bool known_code = vm_.layout().architecture() == Architecture::kX86_64;
+        const bool known_code = arch::knows_code(vm_.layout().architecture());
         if (!fields || !code_ || !known_code) {
             return;
         }

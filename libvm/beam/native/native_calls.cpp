@@ -1,5 +1,6 @@
 #include <libdump/base/return_if_error.h>
 #include <libdump/term/term_scheme.h>
+#include <libvm/arch/known_code.h>
 #include <libvm/arch/x86_64/call_code.h>
 #include <libvm/arch/x86_64/system_calls.h>
 #include <libvm/beam/layout/runtime_limits.h>
@@ -67,7 +68,7 @@ Result<NativeCalls> NativeCalls::open(Vm& vm, std::span<const JitRange> fragment
                             : 0;
     RETURN_IF_ERROR(names.outcome());
     const auto first = vm.tables().schedulers;
-    const bool known_code = vm.layout().architecture() == Architecture::kX86_64;
+    const bool known_code = arch::knows_code(vm.layout().architecture());
     if (!calls.current_process_ || stride == 0 || first == 0 || !known_code) {
         return calls;
     }

@@ -1,4 +1,5 @@
 #include <libdump/base/return_if_error.h>
+#include <libvm/arch/known_code.h>
 #include <libvm/arch/x86_64/function_start.h>
 #include <libvm/beam/layout/runtime_names.h>
 #include <libvm/beam/processes/yield_state.h>
@@ -41,7 +42,7 @@ Result<YieldState> YieldState::open(const Layout& layout) {
                         names.constant(runtime::constant::state_dirty_running) |
                         names.constant(runtime::constant::state_dirty_running_sys);
     RETURN_IF_ERROR(names.outcome());
-    result.known_code_ = layout.architecture() == Architecture::kX86_64;
+    result.known_code_ = arch::knows_code(layout.architecture());
     return result;
 }
 

@@ -1,4 +1,5 @@
 #include <libdump/base/return_if_error.h>
+#include <libvm/arch/known_code.h>
 #include <libvm/target/image/debug_file.h>
 #include <libvm/target/unwind/function_starts.h>
 #include <libvm/target/unwind/native_frames.h>
@@ -277,7 +278,7 @@ NativeFrames::NativeFrames(std::unique_ptr<Session, SessionDeleter> session)
     : session_(std::move(session)) {}
 
 Result<NativeFrames> NativeFrames::open(Target& target) {
-    if (target.image().architecture() != Architecture::kX86_64) {
+    if (!arch::knows_code(target.image().architecture())) {
         return fail(ErrorCode::kUnsupported,
                     fmt::format("this program cannot read native frames of {} yet",
                                 name_of(target.image().architecture())));

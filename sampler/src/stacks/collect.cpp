@@ -4,6 +4,7 @@
 
 #include <libdump/base/return_if_error.h>
 #include <libdump/profile/samples.h>
+#include <libvm/arch/known_code.h>
 #include <libvm/beam/tables/id_table.h>
 #include <libvm/target/process/clock.h>
 #include <libvm/target/stop/timed_stop.h>
@@ -224,7 +225,7 @@ Result<void> tell(const Found& found, const StacksOptions& options, const Stacks
 Result<void> read_in_a_stop(ObservedNode& node, ProcessStacks& stacks, const StacksOptions& options,
                             target::StopTracker& stops, const std::atomic<bool>& cancelled,
                             const StacksListener& listener, StacksReport& report) {
-    if (node.vm().layout().architecture() != Architecture::kX86_64) {
+    if (!arch::knows_code(node.vm().layout().architecture())) {
         return fail(ErrorCode::kUnsupported,
                     fmt::format("stacks are not read in a stop on {} yet: ask without --stop",
                                 name_of(node.vm().layout().architecture())));
