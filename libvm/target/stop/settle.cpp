@@ -103,18 +103,21 @@ bool is_scheduler_name(std::string_view name) {
 }
 
 Result<std::vector<ThreadRegisters>> settle(ThreadStop& stop, const Settling& settling) {
-    const auto end = clock_ns(CLOCK_MONOTONIC) + settling.longest.count();
+    const auto begin = clock_ns(CLOCK_MONOTONIC);
+    const auto end = begin + settling.longest.count();
     const auto late = end - settling.longest.count() / kLatePart;
+    const auto last = begin + std::max(settling.longest, settling.longest_restless).count();
     StoppedThreads threads(stop);
     threads.read(stop.threads());
     auto moment = kShortestMoment;
     bool ran = false;
     while (true) {
-        auto restless = threads.uncertain(settling, clock_ns(CLOCK_MONOTONIC) >= late);
+        const auto now = clock_ns(CLOCK_MONOTONIC);
+        auto restless = now < end ? threads.uncertain(settling, now >= late) : std::vector<pid_t>();
         if (restless.empty() && settling.restless) {
             restless = settling.restless(threads.registers());
         }
-        if (restless.empty() || clock_ns(CLOCK_MONOTONIC) >= end) {
+        if (restless.empty() || now >= last) {
             break;
         }
         RETURN_IF_ERROR(stop.run_on(restless, moment));

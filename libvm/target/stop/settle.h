@@ -24,6 +24,8 @@ struct Settling {
     std::function<std::vector<pid_t>(std::span<const ThreadRegisters>)> restless = {};
     /// How long uncertain ones are let run on and stopped again, in all.
     std::chrono::nanoseconds longest;
+    /// How long those that are `restless` are, since the same moment; at least `longest`.
+    std::chrono::nanoseconds longest_restless = {};
 };
 
 /// Lets the schedulers among the stopped threads run on, each a few microseconds at a time and as

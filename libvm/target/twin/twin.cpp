@@ -40,6 +40,11 @@ constexpr std::int64_t kGoneDeadlineNs = 2'000'000'000;
 constexpr std::chrono::milliseconds kBesideFork{150};
 constexpr int kSlowFork = 10;
 
+// How long threads that are between two stores are let run on, at most: as long as a fork that is
+// slow still fits into the stop.
+constexpr std::chrono::milliseconds kLongestRestless{50};
+constexpr int kForkThatFits = 4;
+
 /// When memory runs out, the kernel ends this process first. Best effort: not every sandbox lets
 /// us.
 void be_first_to_go(std::string_view process) {
@@ -199,8 +204,7 @@ std::chrono::nanoseconds Twin::longest_stop(const TwinNeeds& needs, const TwinLi
     return limits.longest_stop.value_or(kBesideFork + kSlowFork * needs.least_fork);
 }
 
-Result<Twin> Twin::make(pid_t node, const TwinLimits& limits,
-                        const std::optional<Settling>& settling) {
+Result<Twin> Twin::make(pid_t node, const TwinLimits& limits, std::optional<Settling> settling) {
     ASSIGN_OR_RETURN(auto preparation, prepare(node, limits));
     Twin twin;
     twin.node_ = std::move(preparation.node);
@@ -212,6 +216,10 @@ Result<Twin> Twin::make(pid_t node, const TwinLimits& limits,
         .again_within = longest - resume_margin(longest),
         .lasts = longest,
         .stops = limits.stops};
+    if (settling) {
+        settling->longest_restless = std::min<std::chrono::nanoseconds>(
+            kLongestRestless, terms.again_within - kForkThatFits * preparation.needs.least_fork);
+    }
     const auto born = inject(node, preparation.injection, settling, terms, stop);
     if (!born) {
         return std::unexpected(born.error());

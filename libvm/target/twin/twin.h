@@ -69,9 +69,10 @@ class Twin {
     /// there is and how much is needed), or it was not there in time (limits.stops has the stop
     /// then). kUnsupported: it hangs in the kernel; see Injection, or the process is stopped.
     /// kExists: it has a twin already. kPermission, kNotFound, kTargetDied as ThreadStop.
-    /// `settling`: see settle(); its time is part of the stop.
+    /// `settling`: see settle(); its time is part of the stop, of which restless threads get what a
+    /// fork that is slow does not need.
     static Result<Twin> make(pid_t node, const TwinLimits& limits = {},
-                             const std::optional<Settling>& settling = std::nullopt);
+                             std::optional<Settling> settling = std::nullopt);
     Twin(Twin&& other) noexcept;
     Twin& operator=(Twin&&) = delete;
     Twin(const Twin&) = delete;

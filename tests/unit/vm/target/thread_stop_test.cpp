@@ -1,6 +1,7 @@
 #include "support/child_process.h"
 
 #include <libvm/target/process/proc_directory.h>
+#include <libvm/target/stop/settle.h>
 #include <libvm/target/stop/thread_stop.h>
 
 #include <fmt/format.h>
@@ -163,6 +164,29 @@ TEST_F(ThreadStopTest, SomeRunOnForAMoment) {
         changed += before[i] != after[i] ? 1 : 0;
     }
     EXPECT_EQ(changed, 1U);
+    stop->resume();
+    EXPECT_TRUE(runs());
+}
+
+TEST_F(ThreadStopTest, RestlessThreadsRunOnBeyondTheTimeOfUncertainOnes) {
+    auto stop = ThreadStop::stop(child_.pid());
+    ASSERT_TRUE(stop) << stop.error().message;
+    const pid_t some = stop->threads()[1];
+    int left = 20;
+    Settling settling{.certain = [](const ThreadRegisters&) { return true; },
+                      .restless =
+                          [&](std::span<const ThreadRegisters>) {
+                              return left-- > 0 ? std::vector{some} : std::vector<pid_t>();
+                          },
+                      .longest = std::chrono::nanoseconds(0)};
+    ASSERT_TRUE(settle(*stop, settling));
+    EXPECT_GE(left, 18) << "no time is left for them";
+    settling.longest_restless = std::chrono::minutes(1);
+    const auto registers = settle(*stop, settling);
+    ASSERT_TRUE(registers) << registers.error().message;
+    EXPECT_EQ(left, -1) << "until none is restless";
+    EXPECT_EQ(registers->size(), kThreads + 1);
+    EXPECT_TRUE(stands());
     stop->resume();
     EXPECT_TRUE(runs());
 }
