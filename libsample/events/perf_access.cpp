@@ -16,7 +16,9 @@ namespace beamdump::sampler {
 namespace {
 
 constexpr const char* kParanoid = "/proc/sys/kernel/perf_event_paranoid";
-/// Above it events of other processes need a capability.
+/// Above it Debian's kernels ask for CAP_SYS_ADMIN, whose process it may be (their patch "security,
+/// perf: Allow further restriction of perf_event_open"; seen with 6.1). That of Linux has no more
+/// levels.
 constexpr int kOwnProcesses = 2;
 
 /// The kernel looks at the flags first, so it answers EINVAL whatever is permitted.
@@ -38,6 +40,13 @@ std::string reason(const PerfAccess& access) {
                    : "something on this system forbids perf_event_open before the kernel decides: "
                      "run it outside the sandbox";
     }
+    const bool restricted = access.paranoid.value_or(0) > kOwnProcesses;
+    if (access.capable && !access.administers && restricted) {
+        return fmt::format(
+            "{}, above {} Debian's kernels ask for CAP_SYS_ADMIN, which this program lacks: set it "
+            "to {}",
+            setting(access), kOwnProcesses, kOwnProcesses);
+    }
     if (access.capable) {
         return fmt::format(
             "this program has the capability, so a security module (SELinux, AppArmor) forbids it, "
@@ -52,7 +61,7 @@ std::string reason(const PerfAccess& access) {
             setting(access));
     }
     return fmt::format(
-        "{}: run as root or with CAP_PERFMON, or set it to {} and run as the node's own user",
+        "{}: run as root, or set it to {} and run as the node's own user or with CAP_PERFMON",
         setting(access), kOwnProcesses);
 }
 
@@ -72,7 +81,8 @@ PerfAccess perf_access() {
         const auto has = [&](unsigned capability) {
             return (self->effective_capabilities >> capability & 1U) != 0;
         };
-        access.capable = has(CAP_PERFMON) || has(CAP_SYS_ADMIN);
+        access.administers = has(CAP_SYS_ADMIN);
+        access.capable = access.administers || has(CAP_PERFMON);
     }
     return access;
 }

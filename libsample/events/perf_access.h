@@ -14,6 +14,7 @@ struct PerfAccess {
     bool reaches_kernel = true;     ///< the system call is not refused on its way
     bool filtered = false;          ///< a seccomp filter is on this program
     bool capable = false;           ///< CAP_PERFMON or CAP_SYS_ADMIN
+    bool administers = false;       ///< CAP_SYS_ADMIN
 };
 
 /// Looks up the facts; what cannot be found out keeps its default.

@@ -21,8 +21,8 @@ PACKAGES = "systemd", "systemd-sysv", "erlang-base"
 # Nothing of these is needed to run.
 LEFT_OUT = ("usr/share/doc", "usr/share/man", "usr/share/locale", "usr/share/info", "var/cache/apt", "var/lib/apt/lists",
             "dev")
-# CAP_DAC_READ_SEARCH, CAP_KILL, CAP_SYS_PTRACE by their numbers in linux/capability.h.
-CAPABILITIES = 1 << 2 | 1 << 5 | 1 << 19
+# CAP_DAC_READ_SEARCH, CAP_KILL, CAP_SYS_PTRACE, CAP_SYS_NICE by their numbers in linux/capability.h.
+CAPABILITIES = 1 << 2 | 1 << 5 | 1 << 19 | 1 << 23
 MESSAGES = 5000
 NODE = f"""[Service]
 User=nobody
@@ -30,7 +30,9 @@ WorkingDirectory=/srv/node
 Environment=HOME=/srv/node
 Restart=always
 ExecStart=/usr/bin/erl -noinput -eval 'register(inbox, spawn(fun() -> receive never -> ok end end)), \\
-  [inbox ! N || N <- lists:seq(1, {MESSAGES})], timer:sleep(infinity).'
+  [inbox ! N || N <- lists:seq(1, {MESSAGES})], \
+  (fun F() -> case file:read_file_info("busy") of {{ok, _}} -> lists:sort(lists:seq(1, 20000)); _ -> timer:sleep(500) end, \
+   F() end)().'
 """
 # An emulated processor may keep a thread waiting for longer than a stop takes by default.
 RULES = f"""
@@ -80,7 +82,21 @@ stat -c 'MODE %a %U %n' $folder $folder/*
 for dump in $folder/*-mailbox.beamdump; do
     echo "SUMMARY $(beamdump-analyze summary --json $dump | tr -d '\\n')"
 done
-recording=$(ls $folder/*.recording | tail -n 1)
+# A profile in the recording: above 2 Debian's kernels refuse it to all but CAP_SYS_ADMIN.
+echo 3 > /proc/sys/kernel/perf_event_paranoid
+sed -i 's/^all = true/&\\nrecord = "60s"\\nrecord_profile = 20/' /etc/beamdump/watch.toml
+systemctl restart beamdump-watch
+told 'goes on without a profile' 1
+echo 2 > /proc/sys/kernel/perf_event_paranoid
+touch /srv/node/busy
+systemctl restart beamdump-watch
+recording() { ls -t $folder/*.recording | head -n 1; }
+for n in $(seq 300); do
+    beamdump-analyze history --json $(recording) | grep -q lists:s && break
+    sleep 1
+done
+rm /srv/node/busy
+recording=$(recording)
 systemctl stop beamdump-watch
 systemctl show --property=ActiveState,Result,ExecMainStatus,NRestarts beamdump-watch
 echo "LEFT $(ls $folder | grep -c partial) $(grep -l beamdump /proc/[0-9]*/comm | wc -l)"
@@ -133,6 +149,8 @@ class Service(unittest.TestCase):
         self.assertIn("LEFT 0 0\n", told)
         history = json.loads(re.search(r"(?m)^HISTORY (.*)$", told)[1])
         self.assertIn("watcher_ended_us", history)
+        self.assertRegex(told, r"(?m) goes on without a profile: .* kernel.perf_event_paranoid is 3: .* set it to 2 ")
+        self.assertIn("lists:s", json.dumps(history["profiles"]))
 
 
 if __name__ == "__main__":

@@ -34,6 +34,11 @@ TEST(PerfAccess, TheSettingIsBlamedWhereItDecides) {
                 AllOf(HasSubstr("perf_event_paranoid is 2"), HasSubstr("the node's own user"),
                       Not(HasSubstr("set it to"))));
     EXPECT_THAT(said({}), HasSubstr("cannot be read"));
+    EXPECT_THAT(said({.paranoid = 3, .capable = true}),
+                AllOf(HasSubstr("perf_event_paranoid is 3"), HasSubstr("CAP_SYS_ADMIN"),
+                      HasSubstr("set it to 2"), Not(HasSubstr("security module"))));
+    EXPECT_THAT(said({.paranoid = 3, .capable = true, .administers = true}),
+                HasSubstr("security module"));
 }
 
 TEST(PerfAccess, AFilterIsBlamedWhereItRefusesTheCall) {

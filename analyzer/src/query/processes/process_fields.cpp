@@ -2,6 +2,7 @@
 
 #include <libdump/base/return_if_error.h>
 #include <libdump/model/dump_form.h>
+#include <libdump/model/node_scheme.h>
 #include <libdump/model/owner_id.h>
 
 #include <algorithm>

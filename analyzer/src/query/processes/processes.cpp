@@ -150,6 +150,7 @@ Result<ProcessListing> ProcessListing::select(Dump& dump, const ProcessQuery& qu
     }
     ColumnSet columns;
     std::vector<SortKey> keys;
+    keys.reserve(query.sort.size());
     for (const auto& order : query.sort) {
         keys.emplace_back(dump, order, listing.values_, columns);
     }
