@@ -84,7 +84,7 @@ for dump in $folder/*-mailbox.beamdump; do
 done
 # A profile in the recording: above 2 Debian's kernels refuse it to all but CAP_SYS_ADMIN.
 echo 3 > /proc/sys/kernel/perf_event_paranoid
-sed -i 's/^all = true/&\\nrecord = "60s"\\nrecord_profile = 20/' /etc/beamdump/watch.toml
+sed -i 's/^all = true/&\\nrecord = "60s"\\nrecord_profile = 20/; s/^above = .*/above = 1000000/' /etc/beamdump/watch.toml
 systemctl restart beamdump-watch
 told 'goes on without a profile' 1
 echo 2 > /proc/sys/kernel/perf_event_paranoid

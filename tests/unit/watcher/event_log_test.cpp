@@ -65,6 +65,17 @@ TEST(EventLogTest, ANodeThatStartsEachSecondIsOneLineAnHour) {
     EXPECT_EQ(lines_of(output.text()), before + 1);
 }
 
+TEST(EventLogTest, AnEventThatWasCountedOnceIsOneTime) {
+    test::TextOutput output;
+    EventLog log(output, false);
+    for (int at = 0; at < 4; ++at) {
+        log.write(seconds(at), {"ended", "it ended", {}}, "node");
+    }
+    log.finish(seconds(10));
+    EXPECT_THAT(output.text(),
+                EndsWith("node: not written one by one in the last 1 minute: 1 time \"ended\"\n"));
+}
+
 TEST(EventLogTest, AnHourOfFewEventsEndsTheCounting) {
     test::TextOutput output;
     EventLog log(output, false);

@@ -60,7 +60,7 @@ void EventLog::write_counted(std::chrono::milliseconds now, const std::string& n
     std::vector<std::string> parts;
     parts.reserve(counted.of_kind.size());
     for (const auto& [kind, count] : counted.of_kind) {
-        parts.push_back(fmt::format("{} times \"{}\"", count_text(count), kind));
+        parts.push_back(fmt::format("{} \"{}\"", beamdump::counted(count, "time"), kind));
     }
     const auto minutes = std::chrono::ceil<std::chrono::minutes>(now - counted.since).count();
     Event event{
