@@ -45,8 +45,9 @@ class ProcessesCommand final : public Command {
     void add_options(CLI::App& app) override {
         add_dump(app, dump_);
         add_sort(app, sort_,
-                 fmt::format("Sort by up to {} columns (default memory), with - the other way "
-                             "round; groups by memory, count, reductions, queue or name",
+                 fmt::format("Sort by up to {} columns (default memory; --filter has which there "
+                             "are), with - the other way round; groups by memory, count, "
+                             "reductions, queue or name",
                              query::kMostSortColumns));
         app.add_option("--columns", columns_,
                        fmt::format("Show further columns, separated by commas: {}",
