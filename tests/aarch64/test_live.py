@@ -125,7 +125,7 @@ mv /tmp/watched/*.beamdump {share}/watched.beamdump""", seconds=CAPTURE_SECONDS)
         whole = [pid for pid, process in workers.items() if "void_reason" not in process]
         terms = 0
         for pid in whole:
-            for question in ("backtrace", "--term-limit", "classic"), ("dictionary", *ALL), ("messages", *ALL):
+            for question in ("backtrace", "--syntax", "erlang"), ("dictionary", *ALL), ("messages", *ALL):
                 text = tools.expect(tools.ask(question[0], dump, pid, *question[1:]), 0, 3).output
                 found = [term.groups() for term in INVARIANT.finditer(text)]
                 self.assertEqual(len(found), text.count("{invariant,"), text[:300])

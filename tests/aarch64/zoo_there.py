@@ -13,7 +13,7 @@ from support.paths import ROOT
 from support.release import RELEASE
 from support.texts import Texts
 
-COOKIE = "cookie0123456789"
+COOKIE = "cookie0123456789abcdef"  # as long as those of support.node
 # If asked for it, the node would print 2^60 tuples.
 ENDLESS_WHEN_FLAT = "zoo_dag"
 # A question makes it decode its messages, which its memory counts only then.
