@@ -16,9 +16,9 @@ namespace beamdump::sampler {
 namespace {
 
 constexpr const char* kParanoid = "/proc/sys/kernel/perf_event_paranoid";
-/// Above it Debian's kernels ask for CAP_SYS_ADMIN, whose process it may be (their patch "security,
-/// perf: Allow further restriction of perf_event_open"; seen with 6.1). That of Linux has no more
-/// levels.
+/// Above it Debian's kernels ask for CAP_SYS_ADMIN, whatever process is sampled (their patch
+/// "security,perf: Allow further restriction of perf_event_open"; seen with 6.1). To Linux itself
+/// higher levels are this one.
 constexpr int kOwnProcesses = 2;
 
 /// The kernel looks at the flags first, so it answers EINVAL whatever is permitted.
@@ -43,7 +43,7 @@ std::string reason(const PerfAccess& access) {
     const bool restricted = access.paranoid.value_or(0) > kOwnProcesses;
     if (access.capable && !access.administers && restricted) {
         return fmt::format(
-            "{}, above {} Debian's kernels ask for CAP_SYS_ADMIN, which this program lacks: set it "
+            "{}: above {} Debian's kernels ask for CAP_SYS_ADMIN, which this program lacks; set it "
             "to {}",
             setting(access), kOwnProcesses, kOwnProcesses);
     }

@@ -24,7 +24,7 @@ struct Settling {
     std::function<std::vector<pid_t>(std::span<const ThreadRegisters>)> restless = {};
     /// How long uncertain ones are let run on and stopped again, in all.
     std::chrono::nanoseconds longest;
-    /// How long those that are `restless` are, since the same moment; at least `longest`.
+    /// How long `restless` ones are, counted from the same moment; at least `longest`.
     std::chrono::nanoseconds longest_restless = {};
 };
 

@@ -40,8 +40,8 @@ constexpr std::int64_t kGoneDeadlineNs = 2'000'000'000;
 constexpr std::chrono::milliseconds kBesideFork{150};
 constexpr int kSlowFork = 10;
 
-// How long threads that are between two stores are let run on, at most: as long as a fork that is
-// slow still fits into the stop.
+// Threads between two stores are let run on for so long at most, and no longer than a fork that
+// takes so often its least time still fits into the stop.
 constexpr std::chrono::milliseconds kLongestRestless{50};
 constexpr int kForkThatFits = 4;
 

@@ -45,9 +45,8 @@ class ProcessesCommand final : public Command {
     void add_options(CLI::App& app) override {
         add_dump(app, dump_);
         add_sort(app, sort_,
-                 fmt::format("Sort by up to {} columns (default memory; --filter has which there "
-                             "are), with - the other way round; groups by memory, count, "
-                             "reductions, queue or name",
+                 fmt::format("Sort by up to {} columns of --filter (default memory); - before one "
+                             "reverses it; groups by memory, count, reductions, queue or name",
                              query::kMostSortColumns));
         app.add_option("--columns", columns_,
                        fmt::format("Show further columns, separated by commas: {}",
@@ -133,26 +132,20 @@ class ProcessesCommand final : public Command {
 
     /// What of a crash dump is read for columns that are shown, sorted by or filtered by: it has
     /// the size of a stack nowhere but in its lines.
-    static crash::ConvertChoice what_is_read(const query::ProcessQuery& query) {
+    /// `heaps`: those of all processes besides.
+    static crash::ConvertChoice what_is_read(const query::ProcessQuery& query, bool heaps = false) {
         DumpForm form;
         form.indexed_stack_sizes = false;
         auto columns = query.columns;
         columns.add(query::read_columns(query.filters, query.sort, form));
-        auto choice = columns.has(query::ProcessColumn::kStack) ? all_heaps() : no_heaps();
+        auto choice = heaps || columns.has(query::ProcessColumn::kStack) ? all_heaps() : no_heaps();
         choice.other_sections = columns.has(query::ProcessColumn::kEts);
         return choice;
     }
 
     Result<Outcome> run_groups(Invocation& invocation) {
         const bool reads = query::reads_processes(groups_.by);
-        query_.sort.clear();
-        auto choice = what_is_read(query_);
-        const bool other_sections = choice.other_sections;
-        if (reads) {
-            choice = all_heaps();
-            choice.other_sections = choice.other_sections || other_sections;
-        }
-        ASSIGN_OR_RETURN(auto dump, invocation.open(dump_, choice));
+        ASSIGN_OR_RETURN(auto dump, invocation.open(dump_, what_is_read(query_, reads)));
         ReadingProgress progress(invocation, "reading processes");
         groups_.filters = query_.filters;
         groups_.limit = query_.limit;
