@@ -35,15 +35,15 @@ constexpr std::int64_t kHeldDeadlineNs = 10'000'000'000;
 constexpr std::int64_t kEndDeadlineNs = 30'000'000'000;
 // All that is left then is for a thread of the node to notice.
 constexpr std::int64_t kGoneDeadlineNs = 2'000'000'000;
-// The stop for which no limit is given may take this beside the fork, and the fork so often as long
-// as it should.
+// The stop for which no limit is given may take this beside the fork, and the fork so often its
+// least time.
 constexpr std::chrono::milliseconds kBesideFork{150};
-constexpr int kSlowFork = 10;
+constexpr int kSlowFork = 20;
 
 // Threads between two stores are let run on for so long at most, and no longer than a fork that
 // takes so often its least time still fits into the stop.
 constexpr std::chrono::milliseconds kLongestRestless{50};
-constexpr int kForkThatFits = 4;
+constexpr int kForkThatFits = 2;
 
 /// When memory runs out, the kernel ends this process first. Best effort: not every sandbox lets
 /// us.
@@ -148,7 +148,7 @@ Result<Preparation> prepare(pid_t node, const TwinLimits& limits) {
     RETURN_IF_ERROR(check_needs(needs, node_room, own_room, limits.own_bytes));
     if (limits.longest_stop && needs.least_fork > *limits.longest_stop) {
         return fail(ErrorCode::kLimit,
-                    fmt::format("the kernel needs at least {} ms to fork process {}, and stops are "
+                    fmt::format("the kernel needs {} ms or more to fork process {}, and stops are "
                                 "limited to {} ms: {}",
                                 needs.least_fork.count() / 1'000'000, node,
                                 limits.longest_stop->count() / 1'000'000, limits.advice));

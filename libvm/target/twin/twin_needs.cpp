@@ -12,8 +12,8 @@ namespace {
 constexpr std::uint64_t kMebibyte = std::uint64_t{1} << 20U;
 constexpr std::uint64_t kLeastCopied = 64 * kMebibyte;
 constexpr std::uint64_t kMaxCopied = 1024 * kMebibyte;
-/// Measured were 30 to 70 ms a gigabyte (docs/capture.md).
-constexpr std::uint64_t kForkNsPerMebibyte = 30'000;
+/// Measured were 5 to 70 ms a gigabyte, on most machines 12 to 30 (docs/capture.md).
+constexpr std::uint64_t kLeastForkNsPerMebibyte = 15'000;
 constexpr std::uint64_t kTasks = 2;  // the twin and its reaper
 
 Result<void> enough_memory(const HeadRoom& room, std::uint64_t needed, std::string_view what) {
@@ -42,7 +42,7 @@ Result<TwinNeeds> twin_needs(std::string_view status, const TwinLimits& limits) 
     }
     return TwinNeeds{
         *tables, limits.copied_bytes.value_or(std::clamp(*resident / 8, kLeastCopied, kMaxCopied)),
-        *data, std::chrono::nanoseconds(*resident / 1024 * kForkNsPerMebibyte / 1024)};
+        *data, std::chrono::nanoseconds(*resident / 1024 * kLeastForkNsPerMebibyte / 1024)};
 }
 
 Result<void> check_needs(const TwinNeeds& needs, const HeadRoom& node, const HeadRoom& own,
