@@ -4,9 +4,9 @@
 
 namespace beamdump::arch {
 
-/// Whether the folder of an architecture knows the compiled code of nodes there: where functions
-/// begin and wait, which registers have the stack, the heap and arguments, and how frames unwind.
-/// Where it does not, nothing is concluded from machine registers of threads that run.
+/// Whether the folder of an architecture knows the compiled code of nodes there beyond the beginning
+/// of functions (function_starts()): how it calls native code, and how frames unwind. Where it does
+/// not, nothing is concluded from machine registers of threads that run elsewhere.
 constexpr bool knows_code(Architecture architecture) {
     return architecture == Architecture::kX86_64;
 }

@@ -1,6 +1,4 @@
 #include <libdump/base/return_if_error.h>
-#include <libvm/arch/known_code.h>
-#include <libvm/arch/x86_64/function_start.h>
 #include <libvm/beam/layout/runtime_names.h>
 #include <libvm/beam/processes/yield_state.h>
 
@@ -9,10 +7,6 @@
 
 namespace beamdump::beam {
 namespace {
-
-using arch::x86_64::is_function_start;
-using arch::x86_64::kFunctionStartBytes;
-using arch::x86_64::kStartInstructions;
 
 void put(std::span<std::byte> structure, Field field, std::uint64_t value) {
     std::memcpy(structure.data() + field.offset, &value, field.bytes);
@@ -32,6 +26,7 @@ Result<YieldState> YieldState::open(const Layout& layout) {
     result.current_ = names.field(runtime::Process::current);
     result.arity_ = names.field(runtime::Process::arity);
     result.arg_reg_ = names.field(runtime::Process::arg_reg);
+    result.def_arg_reg_ = names.field(runtime::Process::def_arg_reg);
     result.fcalls_ = names.field(runtime::Process::fcalls);
     result.state_ = names.field(runtime::Process::state);
     result.running_ = names.constant(runtime::constant::state_running);
@@ -42,7 +37,7 @@ Result<YieldState> YieldState::open(const Layout& layout) {
                         names.constant(runtime::constant::state_dirty_running) |
                         names.constant(runtime::constant::state_dirty_running_sys);
     RETURN_IF_ERROR(names.outcome());
-    result.known_code_ = arch::knows_code(layout.architecture());
+    result.starts_ = arch::function_starts(layout.architecture());
     return result;
 }
 
@@ -56,32 +51,54 @@ std::optional<std::uint64_t> YieldState::arity_of(std::span<const std::byte> mfa
 std::optional<YieldState::State> YieldState::state_of(const target::ThreadRegisters& thread,
                                                       memory::MemorySource& memory) const {
     const auto& jit = thread.jit;
-    if (!known_code_ || ((jit.stack_top | jit.heap_top | jit.process | jit.scheduler) & 7U) != 0) {
+    if (((jit.stack_top | jit.heap_top | jit.process | jit.scheduler) & 7U) != 0) {
         return std::nullopt;
     }
+    for (const auto& way : starts_.ways) {
+        if (auto state = state_in(way, thread, memory)) {
+            return state;
+        }
+    }
+    return std::nullopt;
+}
+
+std::optional<YieldState::State> YieldState::state_in(const arch::FunctionStart& way,
+                                                      const target::ThreadRegisters& thread,
+                                                      memory::MemorySource& memory) const {
     // The ErtsCodeMFA is directly before the function's code.
-    const std::size_t before = kStartInstructions.back() + mfa_.bytes;
-    std::vector<std::byte> bytes(before + kFunctionStartBytes);
+    const std::size_t before = way.instructions.back() + mfa_.bytes;
+    std::vector<std::byte> bytes(before + way.bytes);
     const auto first = thread.instruction - before;
     if (thread.instruction < before || !memory.read(first, bytes)) {
         return std::nullopt;
     }
-    for (const auto behind : kStartInstructions) {
+    const auto& jit = thread.jit;
+    for (const auto behind : way.instructions) {
         const auto beginning = before - behind;
-        const auto code = std::span(bytes).subspan(beginning).first<kFunctionStartBytes>();
-        if (!is_function_start(code)) {
+        if (!way.begins(std::span(bytes).subspan(beginning, way.bytes))) {
             continue;
         }
         const auto arity = arity_of(std::span(bytes).subspan(beginning - mfa_.bytes, mfa_.bytes));
-        if (arity) {
-            return State{first + beginning - mfa_.bytes,
-                         *arity,
-                         thread.instruction,
-                         jit.heap_top,
-                         jit.stack_top,
-                         jit.scheduler,
-                         static_cast<std::int32_t>(jit.reductions_left)};
+        if (!arity) {
+            continue;
         }
+        State state{.code_mfa = first + beginning - mfa_.bytes,
+                    .arity = *arity,
+                    .instruction = thread.instruction,
+                    .heap_top = jit.heap_top,
+                    .stack_top = jit.stack_top,
+                    .arguments = jit.scheduler,
+                    .reductions_left = static_cast<std::int32_t>(jit.reductions_left)};
+        if (starts_.arguments.empty()) {
+            return state;
+        }
+        if (*arity > std::min<std::size_t>(starts_.arguments.size(), def_arg_reg_.bytes / 8)) {
+            return std::nullopt;
+        }
+        for (const auto number : starts_.arguments.first(*arity)) {
+            state.argument_words.push_back(thread.general()[number]);
+        }
+        return state;
     }
     return std::nullopt;
 }
@@ -99,6 +116,16 @@ void YieldState::record(std::span<const target::ThreadRegisters> threads,
         if (state) {
             known_.emplace(thread.jit.process, *state);
         }
+    }
+}
+
+void YieldState::put_arguments(Address process, const State& state,
+                               std::span<std::byte> structure) const {
+    const bool here = !state.argument_words.empty();
+    put(structure, arg_reg_, here ? process + def_arg_reg_.offset : state.arguments);
+    if (here) {
+        std::memcpy(structure.data() + def_arg_reg_.offset, state.argument_words.data(),
+                    state.argument_words.size() * sizeof(std::uint64_t));
     }
 }
 
@@ -121,7 +148,7 @@ bool YieldState::apply(Address process, std::span<std::byte> structure) const {
     put(structure, i_, state.instruction);
     put(structure, current_, state.code_mfa);
     put(structure, arity_, state.arity);
-    put(structure, arg_reg_, state.arguments);
+    put_arguments(process, state, structure);
     put(structure, fcalls_, static_cast<std::uint64_t>(state.reductions_left));
     return true;
 }
@@ -137,7 +164,7 @@ std::optional<std::uint32_t> YieldState::apply_to_collection(Address process,
     put(structure, i_, state->instruction);
     put(structure, current_, state->code_mfa);
     put(structure, arity_, state->arity);
-    put(structure, arg_reg_, state->arguments);
+    put_arguments(process, *state, structure);
     return state->collection_words;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <libvm/arch/function_start.h>
 #include <libvm/beam/layout/struct_view.h>
 #include <libvm/beam/layout/structs.h>
 #include <libvm/beam/tables/atoms.h>
@@ -9,14 +10,15 @@
 #include <map>
 #include <optional>
 #include <span>
+#include <vector>
 
 namespace beamdump::beam {
 
 /// Processes that run in JIT-compiled code keep the tops of heap and stack in registers. At the
 /// very beginning of an Erlang function these are reliable: the emulator itself may schedule the
-/// process out there when its reductions are used up (jit/x86/instr_common.cpp, i_test_yield; OTP
-/// 25 to 29). All frames are complete, the arguments are the function's, and no term is partly
-/// written. Elsewhere the state is unknown.
+/// process out there when its reductions are used up (arch::FunctionStarts). All frames are
+/// complete, the arguments are the function's, and no term is partly written. Elsewhere the state
+/// is unknown.
 class YieldState {
   public:
     static Result<YieldState> open(const Layout& layout);
@@ -33,6 +35,8 @@ class YieldState {
         Address heap_top = 0;
         Address stack_top = 0;
         Address arguments = 0;
+        /// Where these are not empty, the arguments are here, and not there.
+        std::vector<std::uint64_t> argument_words = {};
         std::int64_t reductions_left = 0;
         /// What the process runs is in the middle of a function: terms that only registers of the
         /// processor have are not known.
@@ -63,7 +67,8 @@ class YieldState {
     void forget() { known_.clear(); }
 
     /// If the state of the process at that address is known: writes into the copy of its structure
-    /// what the emulator would write there (jit/x86/process_main.cpp, context_switch_simplified).
+    /// what the emulator would write there (process_main.cpp of jit/x86 and jit/arm,
+    /// context_switch_simplified).
     /// False if it is unknown or does not fit the structure.
     [[nodiscard]] bool apply(Address process, std::span<std::byte> structure) const;
     /// If the process is in the middle of a collection that its own code has called for: writes
@@ -75,15 +80,19 @@ class YieldState {
   private:
     [[nodiscard]] std::optional<State> state_of(const target::ThreadRegisters& thread,
                                                 memory::MemorySource& memory) const;
+    [[nodiscard]] std::optional<State> state_in(const arch::FunctionStart& way,
+                                                const target::ThreadRegisters& thread,
+                                                memory::MemorySource& memory) const;
+    void put_arguments(Address process, const State& state, std::span<std::byte> structure) const;
 
     YieldState(AtomWords atoms, const MfaFields& mfa) : atoms_(atoms), mfa_(mfa) {}
     [[nodiscard]] std::optional<std::uint64_t> arity_of(std::span<const std::byte> mfa) const;
 
     AtomWords atoms_;
-    Field heap_, hend_, htop_, stop_, i_, current_, arity_, arg_reg_, fcalls_, state_;
+    Field heap_, hend_, htop_, stop_, i_, current_, arity_, arg_reg_, def_arg_reg_, fcalls_, state_;
     MfaFields mfa_;
     std::uint64_t running_ = 0, collecting_ = 0, otherwise_ = 0;
-    bool known_code_ = false;  // what a function begins with there
+    arch::FunctionStarts starts_;
     std::map<Address, State> known_;
 };
 
