@@ -1,7 +1,5 @@
-#include <libdump/base/architecture.h>
 #include <libdump/base/return_if_error.h>
 #include <libdump/base/system_error.h>
-#include <libvm/arch/host.h>
 #include <libvm/target/process/access.h>
 #include <libvm/target/process/clock.h>
 #include <libvm/target/process/proc_directory.h>
@@ -55,11 +53,6 @@ ThreadStop::ThreadStop(pid_t pid, const StopTerms& terms)
     : pid_(pid), terms_(terms), deadline_ns_(clock_ns(CLOCK_MONOTONIC) + terms.within.count()) {}
 
 Result<ThreadStop> ThreadStop::stop(pid_t pid, const StopTerms& terms) {
-    if constexpr (!arch::host::kStops) {
-        return fail(
-            ErrorCode::kUnsupported,
-            fmt::format("this program cannot stop threads on {} yet", name_of(kOwnArchitecture)));
-    }
     ThreadStop stop(pid, terms);
     if (terms.stops != nullptr) {
         const auto end_ns = clock_ns(CLOCK_MONOTONIC) + terms.lasts.count();

@@ -13,7 +13,6 @@
 #include <span>
 #include <string>
 #include <sys/types.h>
-#include <sys/user.h>
 #include <vector>
 
 namespace beamdump::target {
@@ -77,14 +76,14 @@ class Injection {
     Injection() = default;
     Result<void> write_frames_to(pid_t thread);
     Result<void> refuse_second_twin(const ThreadStop& stop);
-    [[nodiscard]] bool reaps_a_twin(const user_regs_struct& registers) const;
-    [[nodiscard]] bool before_reaper(const user_regs_struct& registers,
+    [[nodiscard]] bool reaps_a_twin(const HostRegisters& registers) const;
+    [[nodiscard]] bool before_reaper(const HostRegisters& registers,
                                      const ThreadStatus& look) const;
     Result<void> find_threads(std::span<const std::string> names);
     Result<void> write(const FrameChain& chain);
     Result<memory::Address> own_stack(memory::Address stack_pointer) const;
     [[nodiscard]] std::vector<FrameChain> reaper_chains(memory::Address at,
-                                                        const user_regs_struct& selectors) const;
+                                                        const HostRegisters& selectors) const;
 
     pid_t pid_ = 0;
     bool filtered_ = false;          // system calls are, by seccomp

@@ -4,23 +4,18 @@
 #include <libvm/arch/host.h>
 
 #include <sys/types.h>
-#include <sys/user.h>
 
 namespace beamdump::target {
 
-/// All of a stopped thread's state, as read: its system call is not restarted.
-Result<ThreadState> read_thread_state(pid_t thread);
+/// Which signals a stopped thread blocks. kTargetDied.
+Result<std::uint64_t> signal_mask_of(pid_t thread);
 
 /// Follows the threads and processes that a stopped thread makes, and stops it at each system call
 /// once resumed by run_to_clone().
 Result<void> follow_clones(pid_t thread);
 
-/// Whether a system call gave up for a signal, to be restarted by the kernel: no refusal. fork does
-/// so for SIGSTOP.
-bool begins_anew(std::int64_t result);
-
 /// Points a stopped thread to `registers`, with all signals blocked.
-Result<void> set_running_point(pid_t thread, const user_regs_struct& registers);
+Result<void> set_running_point(pid_t thread, const HostRegisters& registers);
 
 /// At which points a thread is stopped on its way to a clone.
 enum class Watch : std::uint8_t {

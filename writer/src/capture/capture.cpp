@@ -1,7 +1,6 @@
 #include "capture/capture.h"
 
 #include "capture/modes/at_rest.h"
-#include "capture/modes/available_modes.h"
 #include "capture/modes/live.h"
 #include "capture/modes/snapshot.h"
 #include "capture/modes/stops.h"
@@ -208,14 +207,8 @@ Result<void> capture_by_mode(Session& session, target::LiveTarget& target) {
             return options.max_pause ? freeze_for(session, *options.max_pause) : freeze(session);
         case records::CAPTURE_MODE_LIVE:
             return live(session, target, false);
-        case records::CAPTURE_MODE_AUTO: {
-            const auto shortcoming = auto_shortcoming();
-            const bool with_stops = shortcoming.empty();
-            if (!with_stops) {
-                session.warn("mode auto " + shortcoming);
-            }
-            return live(session, target, with_stops);
-        }
+        case records::CAPTURE_MODE_AUTO:
+            return live(session, target, true);
         case records::CAPTURE_MODE_SNAPSHOT:
             return snapshot(session, target);
         default:
@@ -345,7 +338,6 @@ Result<CaptureReport> capture_dying_node(const Request& request) {
 }
 
 Result<CaptureReport> capture_live_node(const Request& request) {
-    RETURN_IF_ERROR(check_mode(request.options.mode));
     const auto pid = request.options.pid;
     ASSIGN_OR_RETURN(
         auto session,

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "capture/capture.h"
-#include "capture/modes/available_modes.h"
 #include "check/dump_estimate.h"
 
 #include <libvm/beam/vm/vm.h>
@@ -37,7 +36,6 @@ struct NodeCheck {
     std::chrono::milliseconds max_pause{};         ///< --max-pause, or its default
     std::chrono::nanoseconds longest_twin_stop{};  ///< in mode snapshot, before it is abandoned
     DumpEstimate dump{};
-    capture::Abilities abilities{};
 };
 
 /// Whether each field of the layout is tried at a wrong offset, which takes a few seconds.

@@ -52,22 +52,7 @@ std::string found_lines(const check::NodeCheck& check) {
     return text;
 }
 
-/// What the modes do where a node cannot be stopped.
-std::string lines_without_stops(const capture::Abilities& abilities) {
-    std::string text = "  --mode live      no stop\n";
-    text += fmt::format("  --mode auto      {}\n", capture::auto_shortcoming(abilities));
-    for (const auto& [name, mode] : {std::pair{"snapshot", records::CAPTURE_MODE_SNAPSHOT},
-                                     std::pair{"freeze  ", records::CAPTURE_MODE_FREEZE}}) {
-        const auto refused = capture::check_mode(mode, abilities);
-        text += fmt::format("  --mode {}  refused: {}\n", name, refused.error().message);
-    }
-    return text;
-}
-
 std::string stop_lines(const check::NodeCheck& check) {
-    if (!check.abilities.stops) {
-        return lines_without_stops(check.abilities);
-    }
     constexpr std::string_view kMargin = "                   ";
     const auto gibibytes = static_cast<double>(check.resident_bytes) / kGibibyte;
     const auto short_stops =
@@ -107,8 +92,7 @@ std::string stop_lines(const check::NodeCheck& check) {
 std::string capture_lines(const check::NodeCheck& check) {
     std::string text = "\nA capture\n";
     text +=
-        fmt::format("  may read{} the node, as user {}{}\n",
-                    check.abilities.stops ? " and stop" : "", one_line(check.access.our_user),
+        fmt::format("  may read and stop the node, as user {}{}\n", one_line(check.access.our_user),
                     check.access.tracer == 0
                         ? ""
                         : fmt::format(", but process {} ({}) traces it already: only --mode "

@@ -14,10 +14,6 @@ constexpr std::uint64_t kHasXsave = 1;
 constexpr std::uint64_t kHasStackSelector = 2;
 constexpr std::uint64_t kStrictStackSelector = 4;
 
-// No mode of an alternate signal stack: rt_sigreturn ignores the EINVAL and leaves the thread's own
-// as it is, which from outside cannot be asked for (restore_altstack in Linux' kernel/signal.c).
-constexpr std::uint32_t kKeepAlternateStack = 7;
-
 constexpr std::uint64_t kInterruptsEnabled = 0x202;  // eflags of a thread that has just begun
 
 constexpr std::size_t kXsaveAlignment = 64;
@@ -127,8 +123,14 @@ Result<std::vector<std::byte>> xsave_for_frame(std::span<const std::byte> regset
     return frame;
 }
 
-Result<user_regs_struct> restarted(const user_regs_struct& stopped) {
-    user_regs_struct registers = stopped;
+void go_to(HostRegisters& registers, memory::Address place, memory::Address stack) {
+    registers.rip = place;
+    registers.rsp = stack;
+    registers.orig_rax = ~std::uint64_t{0};
+}
+
+Result<HostRegisters> restarted(const HostRegisters& stopped) {
+    HostRegisters registers = stopped;
     registers.orig_rax = ~std::uint64_t{0};
     if (static_cast<std::int64_t>(stopped.orig_rax) < 0) {
         return registers;
@@ -151,8 +153,7 @@ Result<user_regs_struct> restarted(const user_regs_struct& stopped) {
     }
 }
 
-FrameChain::FrameChain(memory::Address at, const Gadgets& gadgets,
-                       const user_regs_struct& selectors)
+FrameChain::FrameChain(memory::Address at, const Gadgets& gadgets, const HostRegisters& selectors)
     : at_(at), gadgets_(gadgets), code_selector_(selectors.cs), stack_selector_(selectors.ss) {}
 
 void FrameChain::call(const SystemCall& call) {

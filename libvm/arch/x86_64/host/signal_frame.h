@@ -1,6 +1,7 @@
 #pragma once
 
 #include <libdump/base/error.h>
+#include <libvm/arch/common/gadgets.h>
 #include <libvm/memory/memory_source.h>
 
 #include <array>
@@ -12,34 +13,45 @@
 
 namespace beamdump::target {
 
-/// Where two short instruction sequences are in a target's code.
-struct Gadgets {
-    memory::Address syscall_return = 0;  ///< syscall; ret
-    memory::Address sigreturn = 0;       ///< mov $15, %eax or %rax; syscall
-    friend bool operator==(const Gadgets&, const Gadgets&) = default;
-};
-
-/// A system call of x86-64 with its arguments.
-struct SystemCall {
-    std::uint64_t number = 0;
-    std::array<std::uint64_t, 6> arguments{};
-};
+/// A thread's general registers, as ptrace(2) gives them.
+using HostRegisters = user_regs_struct;
+inline memory::Address place_of(const HostRegisters& registers) {
+    return registers.rip;
+}
+inline memory::Address stack_of(const HostRegisters& registers) {
+    return registers.rsp;
+}
+/// Points a thread elsewhere: the kernel does not begin its system call anew.
+void go_to(HostRegisters& registers, memory::Address place, memory::Address stack);
 
 /// All that a thread needs to go on as if nothing had been.
 struct ThreadState {
-    user_regs_struct registers{};
+    HostRegisters registers{};
     std::vector<std::byte> extended;  ///< xsave_for_frame()'s
     std::uint64_t signal_mask = 0;
 };
 
-/// All of a signal mask's bits; the kernel leaves SIGKILL and SIGSTOP out.
-inline constexpr std::uint64_t kAllSignals = ~std::uint64_t{0};
-
 /// The instruction of a system call. Bytes.
 inline constexpr std::uint64_t kSyscallBytes = 2;
+/// A function may use so many bytes below its stack pointer.
+inline constexpr std::uint64_t kRedZoneBytes = 128;
+
+/// syscall; ret
+inline constexpr std::array kSyscallReturn = {std::byte{0x0f}, std::byte{0x05}, std::byte{0xc3}};
+/// mov $15, %rax as glibc and musl have it; mov $15, %eax. The system call rt_sigreturn is 15.
+inline constexpr std::array kSigreturn = {std::byte{0x48}, std::byte{0xc7}, std::byte{0xc0},
+                                          std::byte{0x0f}, std::byte{0x00}, std::byte{0x00},
+                                          std::byte{0x00}, std::byte{0x0f}, std::byte{0x05}};
+inline constexpr std::array kShortSigreturn = {std::byte{0xb8}, std::byte{0x0f}, std::byte{0x00},
+                                               std::byte{0x00}, std::byte{0x00}, std::byte{0x0f},
+                                               std::byte{0x05}};
+/// Where an instruction may begin. Bytes.
+inline constexpr std::size_t kInstructionAlignment = 1;
 
 /// The bytes of a frame on the stack: the address that returns to rt_sigreturn, and a ucontext.
 inline constexpr std::size_t kFrameBytes = 312;
+/// rt_sigreturn begins so many bytes behind a frame's beginning: the address is popped by then.
+inline constexpr std::size_t kSigreturnEntry = 8;
 
 /// Which extended state the kernel takes from a signal frame, and in how many bytes.
 struct XsaveShape {
@@ -66,7 +78,7 @@ std::uint64_t xsave_features(std::span<const std::byte> regset);
 /// to be set with orig_rax -1. A thread outside of a system call goes on where it is. kUnsupported:
 /// the kernel keeps what is left of the call in a place that a frame cannot restore (a sleep with a
 /// time-out, ERESTART_RESTARTBLOCK).
-Result<user_regs_struct> restarted(const user_regs_struct& stopped);
+Result<HostRegisters> restarted(const HostRegisters& stopped);
 
 /// Signal frames, one after another, which a thread runs through by itself: each rt_sigreturn
 /// loads all registers for one system call, whose `ret` leads to the next frame. Nothing is
@@ -74,7 +86,7 @@ Result<user_regs_struct> restarted(const user_regs_struct& stopped);
 class FrameChain {
   public:
     /// `at`: where the chain will stand; a multiple of 64. The selectors are the target's own.
-    FrameChain(memory::Address at, const Gadgets& gadgets, const user_regs_struct& selectors);
+    FrameChain(memory::Address at, const Gadgets& gadgets, const HostRegisters& selectors);
 
     void call(const SystemCall& call);
     /// Ends the chain: the thread gets `state`.

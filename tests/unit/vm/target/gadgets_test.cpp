@@ -1,7 +1,7 @@
 #include <libvm/memory/pagemap.h>
 #include <libvm/memory/process_memory.h>
-#include <libvm/target/machine/x86_64/gadgets.h>
 #include <libvm/target/process/proc_directory.h>
+#include <libvm/target/twin/gadgets.h>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -38,17 +38,5 @@ TEST(CheckText, EscapesWhatANodeSaysOfItself) {
     EXPECT_EQ(std::ranges::count(text, '\n'), lines - 2) << text;
 }
 
-TEST(CheckText, ModesThatStopANodeAreRefusedWhereItCannotBeStopped) {
-    check::NodeCheck check;
-    EXPECT_THAT(check_text(check, "", false), HasSubstr("may read and stop the node"));
-    check.abilities = {Architecture::kAarch64, false, false};
-    const auto text = check_text(check, "", false);
-    EXPECT_THAT(text, HasSubstr("may read the node"));
-    EXPECT_THAT(text, HasSubstr("--mode auto      reads the node as mode live does: on aarch64"));
-    EXPECT_THAT(text, HasSubstr("--mode snapshot  refused: mode snapshot is not available on"));
-    EXPECT_THAT(text, HasSubstr("--mode freeze    refused: mode freeze is not available on"));
-    EXPECT_EQ(text.find("ms each"), std::string::npos) << text;
-}
-
 }  // namespace
 }  // namespace beamdump::cli

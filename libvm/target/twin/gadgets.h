@@ -1,6 +1,6 @@
 #pragma once
 
-#include <libvm/arch/x86_64/host/signal_frame.h>
+#include <libvm/arch/host.h>
 #include <libvm/memory/memory_source.h>
 #include <libvm/memory/present_pages.h>
 #include <libvm/target/image/mappings.h>

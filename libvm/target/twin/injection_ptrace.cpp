@@ -1,11 +1,10 @@
-#include <libdump/base/bytes.h>
 #include <libdump/base/return_if_error.h>
 #include <libdump/base/system_error.h>
-#include <libvm/target/machine/x86_64/ptrace_registers.h>
 #include <libvm/target/process/clock.h>
 #include <libvm/target/process/threads.h>
 #include <libvm/target/stop/ptrace_calls.h>
 #include <libvm/target/twin/injection_ptrace.h>
+#include <libvm/target/twin/thread_state.h>
 
 #include <fmt/format.h>
 
@@ -13,16 +12,13 @@
 #include <cerrno>
 #include <csignal>
 #include <ctime>
-#include <elf.h>
 #include <sched.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 
 namespace beamdump::target {
 namespace {
 
-constexpr std::size_t kMaxXsaveBytes = std::size_t{64} << 10U;
 constexpr int kMaxStops = 1000;
 
 /// Waits until a thread stops or ends. Turns of the processor first: most stops come within
@@ -60,33 +56,14 @@ bool resume(pid_t thread, __ptrace_request request, const ThreadStatus& look) {
 
 }  // namespace
 
-// ERESTARTSYS and the like (Linux' include/linux/errno.h).
-bool begins_anew(std::int64_t result) {
-    constexpr std::int64_t kFirst = -512;
-    constexpr std::int64_t kLast = -516;
-    return result <= kFirst && result >= kLast;
-}
-
-Result<ThreadState> read_thread_state(pid_t thread) {
-    ASSIGN_OR_RETURN(const auto registers, read_registers(thread));
-    ThreadState state;
-    state.registers = registers;
-    std::vector<std::byte> xsave(kMaxXsaveBytes);
-    iovec room{xsave.data(), xsave.size()};
-    // NOLINTNEXTLINE(performance-no-int-to-ptr): ptrace takes the register set's number so.
-    auto* const kind = reinterpret_cast<void*>(static_cast<std::uintptr_t>(NT_X86_XSTATE));
-    if (::ptrace(PTRACE_GETREGSET, thread, kind, &room) != 0) {
-        return ptrace_failed("read the extended registers", thread, errno);
-    }
-    xsave.resize(room.iov_len);
-    ASSIGN_OR_RETURN(auto extended, xsave_for_frame(xsave, xsave_shape(xsave_features(xsave))));
-    state.extended = std::move(extended);
+Result<std::uint64_t> signal_mask_of(pid_t thread) {
+    std::uint64_t mask = 0;
     // NOLINTNEXTLINE(performance-no-int-to-ptr): ptrace takes the mask's size so.
-    auto* const mask_bytes = reinterpret_cast<void*>(sizeof(state.signal_mask));
-    if (::ptrace(PTRACE_GETSIGMASK, thread, mask_bytes, &state.signal_mask) != 0) {
+    auto* const mask_bytes = reinterpret_cast<void*>(sizeof(mask));
+    if (::ptrace(PTRACE_GETSIGMASK, thread, mask_bytes, &mask) != 0) {
         return ptrace_failed("read the signal mask", thread, errno);
     }
-    return state;
+    return mask;
 }
 
 Result<void> follow_clones(pid_t thread) {
@@ -99,11 +76,9 @@ Result<void> follow_clones(pid_t thread) {
     return {};
 }
 
-Result<void> set_running_point(pid_t thread, const user_regs_struct& registers) {
+Result<void> set_running_point(pid_t thread, const HostRegisters& registers) {
     // The registers first: the frames that they lead to restore the mask, if we die in between.
-    if (::ptrace(PTRACE_SETREGS, thread, nullptr, &registers) != 0) {
-        return ptrace_failed("set the registers", thread, errno);
-    }
+    RETURN_IF_ERROR(write_registers(thread, registers));
     // NOLINTNEXTLINE(performance-no-int-to-ptr): ptrace takes the mask's size so.
     auto* const mask_bytes = reinterpret_cast<void*>(sizeof(kAllSignals));
     if (::ptrace(PTRACE_SETSIGMASK, thread, mask_bytes, &kAllSignals) != 0) {
@@ -141,13 +116,12 @@ Result<pid_t> run_to_clone(pid_t thread, Watch watch, std::int64_t deadline_ns) 
             continue;
         }
         ASSIGN_OR_RETURN(const auto registers, read_registers(thread));
-        const auto result = static_cast<std::int64_t>(registers.rax);
-        if (registers.orig_rax == SYS_clone && result < 0 && result != -ENOSYS &&
-            !begins_anew(result)) {
+        const auto result = result_of(registers, SYS_clone);
+        if (result && *result < 0 && !begins_anew(*result)) {
             return fail(ErrorCode::kLimit,
                         fmt::format("the kernel refuses to start a thread in the node: {} (see the "
                                     "process limits of its user and cgroup)",
-                                    system_error_text(static_cast<int>(-result))));
+                                    system_error_text(static_cast<int>(-*result))));
         }
     }
     return fail(ErrorCode::kImplausible,
@@ -170,8 +144,7 @@ Result<void> run_through_call(pid_t thread, long call, std::int64_t deadline_ns)
             continue;
         }
         ASSIGN_OR_RETURN(const auto registers, read_registers(thread));
-        if (registers.orig_rax == static_cast<std::uint64_t>(call) &&
-            static_cast<std::int64_t>(registers.rax) != -ENOSYS) {
+        if (result_of(registers, call)) {
             return {};
         }
     }

@@ -3,16 +3,15 @@
 #include <libdump/base/system_error.h>
 #include <libvm/memory/pagemap.h>
 #include <libvm/memory/process_memory.h>
-#include <libvm/target/machine/x86_64/gadgets.h>
-#include <libvm/target/machine/x86_64/ptrace_registers.h>
 #include <libvm/target/process/clock.h>
 #include <libvm/target/process/proc_directory.h>
-#include <libvm/target/process/proc_lines.h>
 #include <libvm/target/process/threads.h>
 #include <libvm/target/stop/raised_priority.h>
+#include <libvm/target/twin/gadgets.h>
 #include <libvm/target/twin/injection.h>
 #include <libvm/target/twin/injection_ptrace.h>
 #include <libvm/target/twin/injection_threads.h>
+#include <libvm/target/twin/thread_state.h>
 
 #include <fmt/format.h>
 
@@ -31,17 +30,15 @@ namespace {
 
 using memory::Address;
 
-// x86-64's ABI: a function may use this much below its stack pointer.
-constexpr std::uint64_t kRedZoneBytes = 128;
 // Room for the borrowed thread, which runs on, above the reaper's frames, which stay.
 constexpr std::uint64_t kStackBetween = std::uint64_t{64} << 10U;
 // A guard is searched for no further below a stack pointer: no stack of the runtime is as large.
 constexpr std::uint64_t kMaxThreadStackBytes = std::uint64_t{256} << 20U;
 constexpr std::uint64_t kChainAlignment = 64;
-// Frames of the reaper before its last, which ends it.
+// Frames of the reaper before its last, which ends it; of all at the lowest end of a stack, the
+// twin's among them.
 constexpr std::uint64_t kReaperFrames = 2;
-constexpr std::uint64_t kSigreturnBytes = 9;  // of the longest form of Gadgets::sigreturn
-constexpr std::uint64_t kUserCode64 = 0x33;   // Linux' __USER_CS
+constexpr std::uint64_t kAllFrames = 5;
 constexpr std::uint64_t kThreadFlags =
     CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM;
 
@@ -83,7 +80,7 @@ Result<Injection> Injection::prepare(pid_t pid, std::span<const std::string> thr
     ASSIGN_OR_RETURN(const auto status, process.read("status"));
     Injection injection;
     injection.pid_ = pid;
-    if (listed_text(status, "x86_Thread_features").value_or("").contains("shstk")) {
+    if (has_shadow_stack(status)) {
         return fail(
             ErrorCode::kUnsupported,
             fmt::format("process {} runs with a shadow stack: none of its threads can make a twin",
@@ -154,8 +151,7 @@ Result<Address> Injection::own_stack(Address stack_pointer) const {
         fmt::format("its stack pointer {:#x} is not in a guarded stack of its own", stack_pointer));
 }
 
-std::vector<FrameChain> Injection::reaper_chains(Address at,
-                                                 const user_regs_struct& selectors) const {
+std::vector<FrameChain> Injection::reaper_chains(Address at, const HostRegisters& selectors) const {
     FrameChain twin(at, gadgets_, selectors);
     // Its parent is the reaper, which ends with the node: the kernel then ends the twin at once,
     // whatever we do at the time, and closes what the node had open. Where calls are filtered, one
@@ -193,11 +189,13 @@ Result<void> Injection::write(const FrameChain& chain) {
 
 /// Whether a thread is in or after a call at the lowest end of a stack: where a reaper's frames
 /// are.
-bool Injection::reaps_a_twin(const user_regs_struct& registers) const {
-    const auto stack = own_stack(registers.rsp);
-    return stack && registers.rsp - *stack < page_bytes() &&
-           registers.rip >= gadgets_.syscall_return &&
-           registers.rip <= gadgets_.syscall_return + kSyscallBytes;
+bool Injection::reaps_a_twin(const HostRegisters& registers) const {
+    const auto place = place_of(registers);
+    const auto stack = own_stack(stack_of(registers));
+    return stack &&
+           stack_of(registers) - *stack <=
+               std::max(page_bytes(), kAllFrames * kFrameBytes + kChainAlignment) &&
+           place >= gadgets_.syscall_return && place <= gadgets_.syscall_return + kSyscallBytes;
 }
 
 /// A reaper has the name of the thread that made it, and was perhaps made since prepare().
@@ -220,12 +218,12 @@ Result<void> Injection::write_frames_to(pid_t thread) {
     if (seccomp_of(thread) != Seccomp::kNone && !filtered_) {
         return fail(ErrorCode::kUnsupported, "its system calls have just become filtered");
     }
-    if (stopped.cs != kUserCode64) {
-        return fail(ErrorCode::kUnsupported, "it does not run x86-64 code");
-    }
-    ASSIGN_OR_RETURN(const auto stack, own_stack(stopped.rsp));
+    const auto stack_pointer = stack_of(stopped);
+    ASSIGN_OR_RETURN(const auto stack, own_stack(stack_pointer));
     ASSIGN_OR_RETURN(const auto going_on, restarted(stopped));
+    ASSIGN_OR_RETURN(const auto mask, signal_mask_of(thread));
     state.registers = going_on;
+    state.signal_mask = mask;
     const auto reaper = reaper_chains(stack, stopped);
     const auto build = [&](Address at) {
         FrameChain chain(at, gadgets_, stopped);
@@ -235,20 +233,18 @@ Result<void> Injection::write_frames_to(pid_t thread) {
     };
     const auto bytes = build(0).bytes().size();
     const auto lowest = stack + kStackBetween;
-    if (stopped.rsp < lowest + kRedZoneBytes + bytes + kChainAlignment) {
+    if (stack_pointer < lowest + kRedZoneBytes + bytes + kChainAlignment) {
         return fail(ErrorCode::kUnsupported,
-                    fmt::format("only {} bytes of its stack are free", stopped.rsp - stack));
+                    fmt::format("only {} bytes of its stack are free", stack_pointer - stack));
     }
-    const auto at = (stopped.rsp - kRedZoneBytes - bytes) / kChainAlignment * kChainAlignment;
+    const auto at = (stack_pointer - kRedZoneBytes - bytes) / kChainAlignment * kChainAlignment;
     const auto borrowed = build(at);
     for (const auto* chain : {&reaper.front(), &reaper.back(), &borrowed}) {
         RETURN_IF_ERROR(write(*chain));
     }
     RETURN_IF_ERROR(follow_clones(thread));
     auto start = stopped;
-    start.orig_rax = ~std::uint64_t{0};  // or the kernel would restart the call by itself
-    start.rip = gadgets_.sigreturn;
-    start.rsp = borrowed.sigreturn_entry();
+    go_to(start, gadgets_.sigreturn, borrowed.sigreturn_entry());
     borrowed_ = thread;
     borrowed_begin_ = borrowed.begin();
     reaper_entry_ = reaper.back().entry();
@@ -294,18 +290,14 @@ Result<NewTwin> Injection::run(std::int64_t deadline_ns) {
 }
 
 /// Whether the borrowed thread stands before the system call that makes the reaper.
-bool Injection::before_reaper(const user_regs_struct& registers, const ThreadStatus& look) const {
-    if (registers.rsp == borrowed_begin_ + sizeof(std::uint64_t)) {
-        return registers.rip >= gadgets_.sigreturn &&
-               registers.rip <= gadgets_.sigreturn + kSigreturnBytes;
+bool Injection::before_reaper(const HostRegisters& registers, const ThreadStatus& look) const {
+    const auto place = place_of(registers);
+    if (stack_of(registers) == borrowed_begin_ + kSigreturnEntry) {
+        return place >= gadgets_.sigreturn && place <= gadgets_.sigreturn + kSigreturn.size();
     }
-    if (registers.rsp != borrowed_begin_ + kFrameBytes) {
-        return false;
-    }
-    const auto result = static_cast<std::int64_t>(registers.rax);
-    const bool entered = look.at_system_call() && result == -ENOSYS;
-    return registers.rip == gadgets_.syscall_return ||
-           (registers.orig_rax == SYS_clone && (entered || begins_anew(result)));
+    return stack_of(registers) == borrowed_begin_ + kFrameBytes &&
+           (place == gadgets_.syscall_return ||
+            begins(registers, SYS_clone, look.at_system_call()));
 }
 
 void Injection::call_off(pid_t thread, const ThreadStatus& look) const {
@@ -315,17 +307,15 @@ void Injection::call_off(pid_t thread, const ThreadStatus& look) const {
     }
     if (thread == borrowed_ && before_reaper(*registers, look)) {
         // To the frame behind that of the system call, which restores the thread.
-        registers->rip = gadgets_.sigreturn;
-        registers->rsp = borrowed_begin_ + kFrameBytes + sizeof(std::uint64_t);
-    } else if (registers->rsp == reaper_entry_ &&
-               registers->rip == gadgets_.syscall_return + kSyscallBytes) {
-        registers->rsp = reaper_entry_ + kReaperFrames * kFrameBytes;
+        go_to(*registers, gadgets_.sigreturn, borrowed_begin_ + kFrameBytes + kSigreturnEntry);
+    } else if (stack_of(*registers) == reaper_entry_ &&
+               place_of(*registers) == gadgets_.syscall_return + kSyscallBytes) {
+        go_to(*registers, place_of(*registers), reaper_entry_ + kReaperFrames * kFrameBytes);
     } else {
         return;
     }
-    registers->orig_rax = ~std::uint64_t{0};
     // A thread that cannot be changed was killed.
-    ::ptrace(PTRACE_SETREGS, thread, nullptr, &*registers);
+    [[maybe_unused]] const auto written = write_registers(thread, *registers);
 }
 
 bool Injection::let_go() const {

@@ -1,5 +1,5 @@
 #include <libdump/base/return_if_error.h>
-#include <libvm/target/machine/x86_64/gadgets.h>
+#include <libvm/target/twin/gadgets.h>
 
 #include <fmt/format.h>
 
@@ -13,21 +13,22 @@ namespace {
 using memory::Address;
 using memory::AddressRange;
 
-constexpr std::array kSyscallReturn{std::byte{0x0f}, std::byte{0x05}, std::byte{0xc3}};
-// mov $15, %rax as glibc and musl have it; mov $15, %eax. The system call rt_sigreturn is 15.
-constexpr std::array kSigreturnLong{std::byte{0x48}, std::byte{0xc7}, std::byte{0xc0},
-                                    std::byte{0x0f}, std::byte{0x00}, std::byte{0x00},
-                                    std::byte{0x00}, std::byte{0x0f}, std::byte{0x05}};
-constexpr std::array kSigreturnShort{std::byte{0xb8}, std::byte{0x0f}, std::byte{0x00},
-                                     std::byte{0x00}, std::byte{0x00}, std::byte{0x0f},
-                                     std::byte{0x05}};
-constexpr std::size_t kLongest = kSigreturnLong.size();
+constexpr std::size_t kLongest = std::max(kSigreturn.size(), kSyscallReturn.size());
 constexpr std::size_t kBlockBytes = std::size_t{64} << 10U;
 
 Address position(std::span<const std::byte> code, Address address,
                  std::span<const std::byte> pattern) {
-    const auto at = std::ranges::search(code, pattern);
-    return at.empty() ? 0 : address + static_cast<Address>(at.begin() - code.begin());
+    for (auto rest = code;;) {
+        const auto at = std::ranges::search(rest, pattern);
+        if (at.empty()) {
+            return 0;
+        }
+        const auto place = address + static_cast<Address>(at.data() - code.data());
+        if (place % kInstructionAlignment == 0) {
+            return place;
+        }
+        rest = rest.subspan(static_cast<std::size_t>(at.data() - rest.data()) + 1);
+    }
 }
 
 bool complete(const Gadgets& gadgets) {
@@ -71,10 +72,10 @@ void find_gadgets_in(std::span<const std::byte> code, Address address, Gadgets& 
         found.syscall_return = position(code, address, kSyscallReturn);
     }
     if (found.sigreturn == 0) {
-        found.sigreturn = position(code, address, kSigreturnLong);
+        found.sigreturn = position(code, address, kSigreturn);
     }
     if (found.sigreturn == 0) {
-        found.sigreturn = position(code, address, kSigreturnShort);
+        found.sigreturn = position(code, address, kShortSigreturn);
     }
 }
 
