@@ -53,6 +53,11 @@ while true; do
   fi
 done
 """
+# Of a node whose process is $erl.
+AWAIT_READY = """while [ ! -s ready ]; do
+  kill -0 $erl || { cat log >&2; exit 1; }
+  sleep 0.1
+done"""
 # Asks a node through its socket, which cannot be in the shared folder.
 ASK = """import socket, sys
 with socket.socket(socket.AF_UNIX) as node:
@@ -186,6 +191,26 @@ class GuestNode:
         return self.machine.expect(f"exec python3 /ask.py '{question}'").output.strip()
 
 
+def compiled_testdata(machine, release):
+    """Where testdata's modules are in the machine."""
+    ebin = machine.share / "ebin"
+    subprocess.run([ROOT / "scripts" / "compile-testdata", release, ebin],
+                   stdin=subprocess.DEVNULL, capture_output=True, check=True,
+                   env={name: value for name, value in os.environ.items()
+                        if name != "BEAMDUMP_EBIN"})
+    return ebin
+
+
+def capture(machine, pid, mode, dump, options="", seconds=MOST_SECONDS):
+    """How a capture ended, which wrote to a file of the shared folder."""
+    # That folder is slow.
+    there = f"/tmp/{dump.name}"
+    return machine.run(f"""{machine.share}/beamdump-capture --quiet --mode {mode} {options} -o {there} {pid}
+status=$?
+[ -f {there} ] && mv {there} {dump}
+exit $status""", seconds=seconds)
+
+
 def await_rest(machine, pid):
     """Returns when the process uses almost no processor time: a node has ended its boot, or its last work."""
     machine.expect(f"""quiet=0
@@ -195,6 +220,15 @@ while [ $quiet -lt 6 ]; do
   after=$(awk '{{print $14 + $15}}' /proc/{pid}/stat)
   if [ $((after - before)) -le 2 ]; then quiet=$((quiet + 1)); else quiet=0; fi
 done""")
+
+
+def start_workload(machine, release, ebin, workload):
+    """As support.node's: a node that is not distributed."""
+    machine.expect(f"""cd /tmp/node
+HOME=/tmp/node erl -noinput -pa {ebin} -run workload start {workload} 1 /tmp/node </dev/null >log 2>&1 &
+erl=$!
+{AWAIT_READY}""")
+    return GuestNode(machine, release, int(machine.expect("cat /tmp/node/ready").output))
 
 
 def start_zoo(machine, release, ebin, cookie, scale=1):
@@ -209,10 +243,7 @@ epmd -daemon
 {erl} -sname beamdump_zoo@localhost -zoo {peer} -run workload start zoo {scale} /tmp/node \\
   </dev/null >log 2>&1 &
 erl=$!
-while [ ! -s ready ]; do
-  kill -0 $erl || {{ cat log >&2; exit 1; }}
-  sleep 0.1
-done""")
+{AWAIT_READY}""")
     node = GuestNode(machine, release, int(machine.expect("cat /tmp/node/ready").output))
     await_rest(machine, node.pid)
     return node

@@ -1,5 +1,5 @@
 """The static programs for aarch64, run beside a node in an emulated machine: of each process of the zoo, the dumps that
-modes live and freeze make have what the node itself says: facts, backtraces, terms and sizes; tables, rows, persistent
+modes live, freeze and snapshot make have what the node itself says: facts, backtraces, terms and sizes; tables, rows, persistent
 terms and memory are the node's too. BEAMDUMP_OTP: the node's release."""
 
 import shutil
@@ -32,18 +32,14 @@ class Live(zoo_there.ZooThere):
         ended = cls.capture("live", cls.dump, "--binary-bytes all")
         cls.frozen = share / "frozen.beamdump"
         tools.expect(cls.capture("freeze", cls.frozen, "--binary-bytes all"), 0, 3)
+        cls.of_twin = share / "twin.beamdump"
+        tools.expect(cls.capture("snapshot", cls.of_twin, "--binary-bytes all"), 0, 3)
         cls.whole = whole_before, cls.ask_the_whole_node()
         return ended
 
     @classmethod
     def capture(cls, mode, dump, options=""):
-        # The shared folder is slow.
-        there = f"/tmp/{dump.name}"
-        return cls.machine.run(f"""{cls.machine.share}/beamdump-capture --quiet --mode {mode} {options} \\
-  -o {there} {cls.node.pid}
-status=$?
-[ -f {there} ] && mv {there} {dump}
-exit $status""", seconds=CAPTURE_SECONDS)
+        return machine.capture(cls.machine, cls.node.pid, mode, dump, options, CAPTURE_SECONDS)
 
     @classmethod
     def ask_the_whole_node(cls):
@@ -61,9 +57,16 @@ exit $status""", seconds=CAPTURE_SECONDS)
         self.assertEqual(result.differences[:20], [])
         self.assertGreater(result.compared, 20)
 
+    def test_what_is_in_a_snapshot_is_what_the_node_says(self):
+        result = self.compared("snapshot on aarch64", self.of_twin, details(self.of_twin, self.before))
+        result.verify(self)
+        summary = tools.analyze_json("summary", self.of_twin)["capture"]
+        self.assertEqual(summary["mode"], "snapshot")
+
     def test_the_whole_node_is_in_the_dumps(self):
         (tables, rows, _, numbers), (tables_after, rows_after, persistent, told) = self.whole
-        for dump in self.dump, self.frozen:
+        self.assertNotIn("the node's memory", self.said.diagnostics)
+        for dump in self.dump, self.frozen, self.of_twin:
             with self.subTest(dump.name):
                 whole_node.compare_tables(self, dump, tables, tables_after)
                 whole_node.compare_rows(self, dump, *(
@@ -76,10 +79,6 @@ exit $status""", seconds=CAPTURE_SECONDS)
                 whole_node.compare_allocators(self, tools.analyze_json("allocators", dump), told, numbers)
 
     def test_what_is_not_there_refuses(self):
-        refused = self.capture("snapshot", self.machine.share / "refused.beamdump")
-        self.assertEqual(refused.status, 1)
-        self.assertEqual(refused.diagnostics, "beamdump-capture: mode snapshot is not available on aarch64 yet, where "
-                                              "this program cannot make a node's twin: use mode live\n")
         for command, sentence in (
                 ("profile --duration 1s", "this program cannot read native frames of aarch64 yet"),
                 ("stacks --stop", "stacks are not read in a stop on aarch64 yet: ask without --stop")):
@@ -106,7 +105,7 @@ mv /tmp/watched/*.beamdump {share}/watched.beamdump""", seconds=CAPTURE_SECONDS)
     def test_under_load(self):
         """The last one that asks the zoo: the load stays. Running processes are void, none is torn."""
         self.node.ask(f"start busy {WORKERS_SCALE}")
-        for mode in "live", "auto":
+        for mode in "live", "auto", "snapshot":
             with self.subTest(mode):
                 dump = self.machine.share / f"busy-{mode}.beamdump"
                 tools.expect(self.capture(mode, dump, "--binary-bytes all"), 0, 3)
@@ -136,25 +135,45 @@ mv /tmp/watched/*.beamdump {share}/watched.beamdump""", seconds=CAPTURE_SECONDS)
                 terms += len(found)
         return terms, len(workers) - len(whole)
 
-    def test_under_load_a_killed_writer_leaves_the_node_running(self):
-        capture = f"{self.machine.share}/beamdump-capture --quiet --force --mode freeze"
-        self.machine.expect(f"""{capture} -o {self.machine.share}/killed.beamdump {self.node.pid} &
+    def kill_a_writer(self, mode, question):
+        """Once `question`, a command of the shell that asks for $node, holds; until it does not hold any more."""
+        self.machine.expect(f"""node={self.node.pid}
+{self.machine.share}/beamdump-capture --quiet --force --mode {mode} -o {self.machine.share}/killed.beamdump $node &
 writer=$!
-stopped=
+held=
 for look in $(seq 600); do
-  grep -q '^State:.t' /proc/{self.node.pid}/task/*/status && stopped=yes && break
+  {question} && held=yes && break
   kill -0 $writer || break
   sleep 0.05
 done
 kill -KILL $writer
-[ "$stopped" ] || {{ echo "it did not stop the node" >&2; exit 1; }}
+[ "$held" ] || {{ echo "it was not seen at work" >&2; exit 1; }}
 for look in $(seq 200); do
-  grep -q '^State:.t' /proc/{self.node.pid}/task/*/status || exit 0
+  {question} || exit 0
   sleep 0.05
 done
-echo "threads of the node stand" >&2
+echo "it has left something behind" >&2
 exit 1""")
         self.assertEqual(self.node.ask("ping"), "pong")
+
+    def test_under_load_a_killed_writer_leaves_the_node_running(self):
+        self.kill_a_writer("freeze", "grep -q '^State:.t' /proc/$node/task/*/status")
+
+    def test_under_load_a_killed_writer_leaves_no_twin(self):
+        # Helpers of the node are children of its first thread, before and after.
+        children = "cat /proc/$node/task/*/children | wc -w"
+        before = int(self.machine.expect(f"node={self.node.pid}; {children}").output)
+        self.kill_a_writer("snapshot", f"[ $({children}) -gt {before} ]")
+
+    def test_with_all_done_a_signal_still_ends_the_node(self):
+        """The thread that dispatches signals is the one of which twins are made. The last one: the node is gone."""
+        self.machine.expect(f"""kill -TERM {self.node.pid}
+for look in $(seq 1200); do
+  [ -d /proc/{self.node.pid} ] || exit 0
+  grep -q '^State:.Z' /proc/{self.node.pid}/status && exit 0
+  sleep 0.05
+done
+exit 1""")
 
 
 if __name__ == "__main__":

@@ -1,15 +1,12 @@
 """The zoo in an emulated machine of aarch64, a dump of it, and what the node said afterwards."""
 
-import os
 import pathlib
-import subprocess
 import tempfile
 import unittest
 
 import machine
 from support import comparison, tools
 from support.captured import details
-from support.paths import ROOT
 from support.release import RELEASE
 from support.texts import Texts
 
@@ -30,14 +27,10 @@ class ZooThere(unittest.TestCase):
         cls.root = machine.installed(RELEASE)
         cls.machine = machine.Machine(cls.scratch, RELEASE)
         cls.addClassCleanup(cls.machine.stop)
-        share = cls.machine.share
-        subprocess.run([ROOT / "scripts" / "compile-testdata", RELEASE, share / "ebin"],
-                       stdin=subprocess.DEVNULL, capture_output=True, check=True,
-                       env={name: value for name, value in os.environ.items()
-                            if name != "BEAMDUMP_EBIN"})
-        cls.node = machine.start_zoo(cls.machine, RELEASE, share / "ebin", COOKIE)
+        cls.node = machine.start_zoo(cls.machine, RELEASE,
+                                     machine.compiled_testdata(cls.machine, RELEASE), COOKIE)
         cls.before = cls.node.ask("processes").split()
-        cls.dump = share / "zoo.beamdump"
+        cls.dump = cls.machine.share / "zoo.beamdump"
         cls.said = tools.expect(cls.copy_node(), 0, 3)
         cls.captured = details(cls.dump, cls.before)
         cls.pids = {process["registered_name"]: pid for pid, process in cls.captured.items()}

@@ -19,8 +19,8 @@ struct FunctionStart {
 /// What is known of the beginning of a node's functions.
 struct FunctionStarts {
     std::span<const FunctionStart> ways;
-    /// Which of ThreadRegisters::general() have the first arguments there. The others, with none of
-    /// these all, are words of the scheduler's registers, the first one at their beginning.
+    /// Which of ThreadRegisters::general() have the first arguments there. None: all are words from
+    /// the place that JitRegisters::scheduler leads to.
     std::span<const std::uint8_t> arguments;
 };
 

@@ -34,11 +34,15 @@ bool jumps_at(Code code, std::size_t at) {
     return code[at] == std::byte{0x0f} && (code[at + 1] & std::byte{0xf0}) == std::byte{0x80};
 }
 
-}  // namespace
-
+/// Whether a function begins by saving a frame pointer (`push rbp`).
 bool saves_frame_pointer(Code code) {
     return !code.empty() && code.front() == std::byte{0x55};
 }
+
+struct NativeSwitch {
+    std::size_t behind = 0;
+    std::uint64_t from_registers = 0;
+};
 
 std::optional<NativeSwitch> native_switch(Code code) {
     const auto at = find(code, kToNativeStack);
@@ -48,6 +52,37 @@ std::optional<NativeSwitch> native_switch(Code code) {
     const auto operand = *at + kToNativeStack.size();
     const auto distance = static_cast<std::int8_t>(std::to_integer<std::uint8_t>(code[operand]));
     return NativeSwitch{operand + 1, static_cast<std::uint64_t>(-std::int64_t{distance})};
+}
+
+}  // namespace
+
+std::optional<FragmentCall> fragment_call(Code code, std::uint64_t begin, Called called,
+                                          const TopFields& fields) {
+    constexpr std::size_t kBehindCall = 8;
+    const auto leaves = saves_frame_pointer(code) ? std::nullopt : native_switch(code);
+    if (!leaves) {
+        return std::nullopt;
+    }
+    FragmentCall found{.x_registers = leaves->from_registers};
+    if (called == Called::kRegister) {
+        const auto behind = behind_register_call(code, leaves->behind);
+        if (!behind) {
+            return std::nullopt;
+        }
+        found.behind = *behind;
+    } else {
+        const auto call = memory_call(code, leaves->behind);
+        if (!call) {
+            return std::nullopt;
+        }
+        found.behind = call->behind;
+        found.callee_word =
+            begin + call->behind + static_cast<std::uint64_t>(std::int64_t{call->displacement});
+    }
+    const auto rest = code.subspan(found.behind);
+    return stack_from_structure(rest.first(std::min(kBehindCall, rest.size())), fields.stack_top)
+               ? std::optional(found)
+               : std::nullopt;
 }
 
 bool is_register_call(std::span<const std::byte, 2> code) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <libvm/arch/common/call_code.h>
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -11,17 +13,10 @@
 /// offsets in `code`.
 namespace beamdump::arch::x86_64 {
 
-using Code = std::span<const std::byte>;
-
-/// Whether a function begins by saving a frame pointer (`push rbp`).
-bool saves_frame_pointer(Code code);
-
-/// `lea rsp, [rbx - N]`: to the thread's own stack, which ends at the scheduler's registers.
-struct NativeSwitch {
-    std::size_t behind = 0;
-    std::uint64_t from_registers = 0;  ///< N
-};
-std::optional<NativeSwitch> native_switch(Code code);
+/// See arch::fragment_call(). `lea rsp, [rbx - N]` leads to the thread's own stack, which ends at
+/// the scheduler's registers; behind the call the stack's top is read from the structure.
+std::optional<FragmentCall> fragment_call(Code code, std::uint64_t begin, Called called,
+                                          const TopFields& fields);
 
 /// Where the first `call REGISTER` from a place on ends: FF D0 to FF D7.
 std::optional<std::size_t> behind_register_call(Code code, std::size_t from);

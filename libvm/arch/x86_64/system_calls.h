@@ -4,11 +4,8 @@
 
 namespace beamdump::arch::x86_64 {
 
-/// Whether a system call, by its number, is one in which a thread waits for the outside: for files,
-/// sockets, other processes or time, and none for a lock or memory.
+/// See arch::waits_outside() and arch::is_restarted().
 bool waits_outside(std::int64_t system_call);
-
-/// Whether it is one that the kernel has restarted after a stop (restart_syscall(2)).
 bool is_restarted(std::int64_t system_call);
 
 }  // namespace beamdump::arch::x86_64

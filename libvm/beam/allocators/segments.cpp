@@ -9,6 +9,9 @@
 namespace beamdump::beam {
 namespace {
 
+/// No address of a process is higher on any architecture.
+constexpr memory::Address kAddressEnd = memory::Address{1} << 56U;
+
 /// One instance of mseg_alloc: the entries of its cache are inside of it.
 class SegmentCacheWalk {
   public:
@@ -39,8 +42,8 @@ class SegmentCacheWalk {
         while (entry != head) {
             const auto bytes = instance_.get(field(entry, fields_.entry_size));
             const auto begin = instance_.get(field(entry, fields_.entry_segment));
-            const bool whole = bytes != 0 && bytes < kMaxMemoryBytes && begin < kMaxMemoryBytes &&
-                               (bytes | begin) % kLeastPageBytes == 0;
+            const bool whole = bytes != 0 && bytes < kMaxMemoryBytes && begin != 0 &&
+                               begin < kAddressEnd && (bytes | begin) % kLeastPageBytes == 0;
             if (!whole || left-- == 0) {
                 return fail(ErrorCode::kImplausible,
                             fmt::format("mseg_alloc at {:#x}: expected a cached segment, found "

@@ -1,5 +1,4 @@
 #include <libdump/base/return_if_error.h>
-#include <libvm/arch/known_code.h>
 #include <libvm/beam/collections/collection.h>
 #include <libvm/beam/collections/collectors.h>
 #include <libvm/beam/layout/runtime_limits.h>
@@ -272,9 +271,6 @@ std::span<const MendedWord> Collectors::mended(Address process) const {
 std::string_view Collectors::unclear(Address process) const {
     if (!schedulers_) {
         return "the layout does not tell which thread collects it";
-    }
-    if (!arch::knows_code(vm_->layout().architecture())) {
-        return "collections on this architecture are not followed yet";
     }
     const auto found = unclear_.find(process);
     return found == unclear_.end() ? std::string_view() : found->second;

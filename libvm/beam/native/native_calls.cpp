@@ -1,8 +1,9 @@
 #include <libdump/base/return_if_error.h>
 #include <libdump/term/term_scheme.h>
+#include <libvm/arch/call_code.h>
 #include <libvm/arch/known_code.h>
+#include <libvm/arch/system_calls.h>
 #include <libvm/arch/x86_64/call_code.h>
-#include <libvm/arch/x86_64/system_calls.h>
 #include <libvm/beam/layout/runtime_limits.h>
 #include <libvm/beam/layout/runtime_names.h>
 #include <libvm/beam/layout/term_bits.h>
@@ -15,15 +16,11 @@
 namespace beamdump::beam {
 namespace {
 
-namespace machine = arch::x86_64;
-
 /// How deep the C stack of a call is at most: less than the stack of any thread, so that no other
 /// thread's stack is taken for the scheduler's.
 constexpr std::uint64_t kDeepestCall = std::uint64_t{128} << 10U;
-/// Words of the C stack in which the frame lies of the function that calls a BIF or NIF.
-constexpr std::size_t kFrameWords = 32;
 constexpr std::size_t kMostFragmentBytes = 4096;
-constexpr std::size_t kCalleeBytes = 256;
+constexpr std::size_t kCalleeBytes = 512;
 /// A call of a BIF is so many bytes long, from where it is entered again to where it returns to.
 constexpr std::uint64_t kCallSiteBytes = 64;
 constexpr int kRunsToStay = 4;
@@ -51,6 +48,7 @@ NativeCalls::NativeCalls(Vm& vm, AtomWords atoms, InnermostFrames frames, Layout
       collecting_(names.constant(runtime::constant::state_gc)),
       // An inferred layout may lack it.
       current_process_(names.field_if_any(runtime::ErtsSchedulerData::current_process)),
+      architecture_(vm.layout().architecture()),
       frames_(std::move(frames)) {}
 
 Result<NativeCalls> NativeCalls::open(Vm& vm, std::span<const JitRange> fragments) {
@@ -68,8 +66,7 @@ Result<NativeCalls> NativeCalls::open(Vm& vm, std::span<const JitRange> fragment
                             : 0;
     RETURN_IF_ERROR(names.outcome());
     const auto first = vm.tables().schedulers;
-    const bool known_code = arch::knows_code(vm.layout().architecture());
-    if (!calls.current_process_ || stride == 0 || first == 0 || !known_code) {
+    if (!calls.current_process_ || stride == 0 || first == 0) {
         return calls;
     }
     for (const auto& [name, kind] : kFragments) {
@@ -106,51 +103,39 @@ void NativeCalls::prepare() {
 
 /// What the code of a fragment says of its call; nothing if it is not as expected.
 std::optional<NativeCalls::Fragment> NativeCalls::fragment(const JitRange& range, Kind kind) const {
+    auto& memory = vm_->memory();
     std::vector<std::byte> code(
         std::min<std::uint64_t>(range.end - std::min(range.begin, range.end), kMostFragmentBytes));
-    if (code.empty() || !vm_->memory().read(range.begin, code) ||
-        machine::saves_frame_pointer(code)) {
+    if (code.empty() || !memory.read(range.begin, code)) {
         return std::nullopt;
     }
-    const auto leaves = machine::native_switch(code);
-    if (!leaves) {
+    const auto call = arch::fragment_call(
+        architecture_, code, range.begin,
+        kind == Kind::kLightBif ? arch::Called::kRegister : arch::Called::kFunction,
+        {htop_.offset, stop_.offset});
+    if (!call) {
         return std::nullopt;
     }
-    Fragment found{
-        .kind = kind, .begin = range.begin, .end = range.end, .arguments = leaves->from_registers};
-    std::optional<std::size_t> behind;
-    if (kind == Kind::kLightBif) {
-        behind = machine::behind_register_call(code, leaves->behind);
-    } else {
-        const auto call = machine::memory_call(code, leaves->behind);
-        if (!call) {
+    Fragment found{.kind = kind,
+                   .begin = range.begin,
+                   .end = range.end,
+                   .returns_to = range.begin + call->behind,
+                   .arguments = call->x_registers};
+    if (kind == Kind::kBif || kind == Kind::kNif) {
+        auto callee = call->callee;
+        if (call->callee_word) {
+            const auto word = memory.word(*call->callee_word);
+            callee = word ? std::optional(*word) : std::nullopt;
+        }
+        std::array<std::byte, kCalleeBytes> body{};
+        const auto got = callee ? memory.read_some(*callee, body) : 0;
+        const auto inner = arch::behind_register_call(
+            architecture_, std::span<const std::byte>(body).first(got.value_or(0)));
+        if (!inner) {
             return std::nullopt;
         }
-        behind = call->behind;
-        if (kind != Kind::kCollection) {
-            const auto callee =
-                vm_->memory().word(range.begin + call->behind +
-                                   static_cast<std::uint64_t>(std::int64_t{call->displacement}));
-            std::array<std::byte, kCalleeBytes> body{};
-            const auto inner = callee && vm_->memory().read(*callee, body)
-                                   ? machine::behind_register_call(body, 0)
-                                   : std::nullopt;
-            if (!inner) {
-                return std::nullopt;
-            }
-            found.inner = *callee + *inner;
-        }
+        found.inner = *callee + *inner;
     }
-    constexpr std::size_t kBehindCall = 8;
-    if (!behind) {
-        return std::nullopt;
-    }
-    const auto rest = std::span<const std::byte>(code).subspan(*behind);
-    if (!machine::stack_from_structure(rest.first(std::min(kBehindCall, rest.size())),
-                                       stop_.offset)) {
-        return std::nullopt;
-    }
-    found.returns_to = range.begin + *behind;
     return found;
 }
 
@@ -185,56 +170,61 @@ std::optional<std::uint64_t> NativeCalls::arity_of(Address mfa) const {
 /// How many x registers are live where code calls the fragment that collects, which returns to
 /// `place`.
 std::optional<std::uint64_t> NativeCalls::live_before(Address place) const {
-    std::array<std::byte, machine::kLiveBefore> code{};
+    std::vector<std::byte> code(arch::live_before_bytes(architecture_));
     return place >= code.size() && vm_->target().memory().read(place - code.size(), code)
-               ? machine::live_before_call(code)
+               ? arch::live_before_call(architecture_, code)
                : std::nullopt;
 }
 
-/// The call that the shared code of light BIFs has kept, if the stack begins with its return
-/// address: where it is entered again, and the export entry.
+/// Where the code that has called a fragment goes on: on top of the Erlang stack, or of the
+/// thread's own.
+std::optional<Address> NativeCalls::caller_of(const arch::NativeReturns& returns,
+                                              Address stack_top) const {
+    if (!arch::pushes_returns(architecture_)) {
+        return returns.caller;
+    }
+    const auto top = vm_->target().memory().word(stack_top);
+    return top ? std::optional(*top) : std::nullopt;
+}
+
+/// The call that the shared code of light BIFs has kept, if its return address is behind it: where
+/// it is entered again, and the export entry.
 std::optional<NativeCalls::LightBif> NativeCalls::light_bif(const Scheduler& scheduler,
-                                                            Address stack_top) const {
+                                                            std::optional<Address> caller) const {
     constexpr Address kCallPlace = 8, kExportEntry = 16;
     auto& memory = vm_->target().memory();
-    const auto top = memory.word(stack_top);
     const auto entry = memory.word(scheduler.registers + kCallPlace);
     const auto called = memory.word(scheduler.registers + kExportEntry);
-    const bool fits = top && entry && called && *top > *entry && *top - *entry <= kCallSiteBytes;
+    const bool fits =
+        caller && entry && called && *caller > *entry && *caller - *entry <= kCallSiteBytes;
     return fits ? std::optional(LightBif{*entry, *called + export_mfa_.offset}) : std::nullopt;
 }
 
 /// What differs between the calls. False: the thread is not in the call's own code.
 bool NativeCalls::complete(const Fragment& fragment, const Scheduler& scheduler,
-                           const StructView& process, YieldState::State& state) const {
-    auto& memory = vm_->target().memory();
-    const auto top = memory.word(state.stack_top);
-    if (!top) {
-        return false;
-    }
+                           const arch::NativeReturns& returns, const StructView& process,
+                           YieldState::State& state) const {
+    const auto caller = caller_of(returns, state.stack_top);
+    const std::uint32_t pushed = arch::pushes_returns(architecture_) ? 1 : 0;
     if (fragment.kind == Kind::kCollection) {
-        const auto live = *top == state.instruction ? live_before(*top) : std::nullopt;
+        const auto live =
+            caller && *caller == state.instruction ? live_before(*caller) : std::nullopt;
         state.code_mfa = 0;
-        state.collection_words = 1;  // the return address (emit_garbage_collect())
+        state.collection_words = pushed;  // the return address (emit_garbage_collect())
         state.arity = live.value_or(0);
-        state.stack_top += kWordBytes;
+        state.stack_top += pushed * kWordBytes;
         return live.has_value();
     }
     if (fragment.kind == Kind::kLightBif) {
-        const auto called = light_bif(scheduler, state.stack_top);
+        const auto called = light_bif(scheduler, caller);
         if (!called) {
             return false;
         }
         state.code_mfa = called->function;
         state.instruction = called->place;
-        state.stack_top += kWordBytes;
-    } else {
-        std::array<std::uint64_t, kFrameWords> frame{};
-        if (!memory.read(scheduler.registers - kWordBytes - sizeof(frame),
-                         std::as_writable_bytes(std::span(frame))) ||
-            std::ranges::find(frame, fragment.inner) == frame.end()) {
-            return false;
-        }
+        state.stack_top += pushed * kWordBytes;
+    } else if (std::ranges::find(returns.to_native, fragment.inner) == returns.to_native.end()) {
+        return false;
     }
     const auto arity = arity_of(state.code_mfa);
     if (!arity) {
@@ -270,13 +260,14 @@ std::optional<NativeCalls::Call> NativeCalls::call_of(const target::ThreadRegist
         return std::nullopt;
     }
     auto& memory = vm_->target().memory();
-    const auto returns_to = memory.word(scheduler.registers - kWordBytes);
-    const auto fragment = returns_to
-                              ? std::ranges::find(fragments_, *returns_to, &Fragment::returns_to)
-                              : fragments_.end();
+    const auto returns = arch::native_returns(architecture_, thread, scheduler.registers, memory);
+    if (!returns) {
+        return std::nullopt;
+    }
+    const auto fragment = std::ranges::find(fragments_, returns->to_code, &Fragment::returns_to);
     const auto process = memory.word(scheduler.data + current_process_->offset);
-    const bool is_other =
-        returns_to && fragment == fragments_.end() && frames_.in_code(*returns_to);
+    const bool is_other = fragment == fragments_.end() && arch::knows_code(architecture_) &&
+                          frames_.in_code(returns->to_code);
     if ((fragment == fragments_.end() && !is_other) || !process || *process == 0 ||
         *process % kWordBytes != 0) {
         return std::nullopt;
@@ -289,11 +280,11 @@ std::optional<NativeCalls::Call> NativeCalls::call_of(const target::ThreadRegist
     }
     const auto view = read->view();
     if (is_other) {
-        return Call{Kind::kOther, *process, *returns_to, {.heap_top = view.get(htop_)}};
+        return Call{Kind::kOther, *process, returns->to_code, {.heap_top = view.get(htop_)}};
     }
     Call call{fragment->kind,
               *process,
-              *returns_to,
+              returns->to_code,
               {.code_mfa = view.get(current_),
                .arity = 0,
                .instruction = view.get(i_),
@@ -301,7 +292,8 @@ std::optional<NativeCalls::Call> NativeCalls::call_of(const target::ThreadRegist
                .stack_top = view.get(stop_),
                .arguments = scheduler.registers + fragment->arguments,
                .reductions_left = static_cast<std::int32_t>(view.get(fcalls_))}};
-    return complete(*fragment, scheduler, view, call.state) ? std::optional(call) : std::nullopt;
+    return complete(*fragment, scheduler, *returns, view, call.state) ? std::optional(call)
+                                                                      : std::nullopt;
 }
 
 /// Whether two readings are of one call: each call of a loop begins with fewer reductions left.
@@ -352,7 +344,8 @@ bool NativeCalls::stays_in_other(Seen& seen, const target::ThreadRegisters& thre
 bool NativeCalls::keeps_tops_in_registers(Address returns_to) const {
     constexpr std::size_t kBehindCall = 16;
     std::array<std::byte, kBehindCall> code{};
-    return vm_->target().memory().read(returns_to, code) && machine::keeps_tops(code, htop_.offset);
+    return vm_->target().memory().read(returns_to, code) &&
+           arch::x86_64::keeps_tops(code, htop_.offset);
 }
 
 /// How many of these words are there before one that no term begins with: what marks in an x
@@ -427,8 +420,8 @@ std::optional<std::pair<Address, YieldState::State>> NativeCalls::in_collection(
     }
     auto& memory = vm_->target().memory();
     const auto process = memory.word(scheduler->data + current_process_->offset);
-    const auto returns_to = memory.word(scheduler->registers - kWordBytes);
-    if (!process || *process == 0 || *process % kWordBytes != 0 || !returns_to) {
+    const auto returns = arch::native_returns(architecture_, thread, scheduler->registers, memory);
+    if (!process || *process == 0 || *process % kWordBytes != 0 || !returns) {
         return std::nullopt;
     }
     const auto read = OwnedStruct::read(
@@ -449,10 +442,12 @@ std::optional<std::pair<Address, YieldState::State>> NativeCalls::in_collection(
                             .collection_words = 0,
                             .passing = true};
     const auto fragment = std::ranges::find_if(fragments_, [&](const Fragment& one) {
-        return one.begin < *returns_to && *returns_to < one.end;
+        return one.begin < returns->to_code && returns->to_code < one.end;
     });
     if (fragment == fragments_.end()) {
-        const auto frame = frames_.find(*returns_to, state.stack_top, true);
+        const auto frame = arch::knows_code(architecture_)
+                               ? frames_.find(returns->to_code, state.stack_top, true)
+                               : std::nullopt;
         if (!frame || frame->stack_top < state.stack_top) {
             return std::nullopt;
         }
@@ -463,20 +458,21 @@ std::optional<std::pair<Address, YieldState::State>> NativeCalls::in_collection(
         return std::pair(*process, state);
     }
     Address function = view.get(current_);
+    const auto caller = caller_of(*returns, state.stack_top);
+    const std::uint32_t pushed = arch::pushes_returns(architecture_) ? 1 : 0;
     if (fragment->kind == Kind::kCollection) {
-        const auto top = memory.word(state.stack_top);
-        const bool is_plain = top && *top == state.instruction && !call_of(thread);
-        state.collection_words = 1;
+        const bool is_plain = caller && *caller == state.instruction && !call_of(thread);
+        state.collection_words = pushed;
         return is_plain ? std::optional(std::pair(*process, state)) : std::nullopt;
     }
     if (fragment->kind == Kind::kLightBif) {
-        const auto called = light_bif(*scheduler, state.stack_top);
+        const auto called = light_bif(*scheduler, caller);
         if (!called) {
             return std::nullopt;
         }
         function = called->function;
         state.instruction = called->place;
-        state.collection_words = 1;
+        state.collection_words = pushed;
     } else if (fragment->kind == Kind::kNif) {
         state.instruction = function + mfa_.bytes;
     }
@@ -486,7 +482,7 @@ std::optional<std::pair<Address, YieldState::State>> NativeCalls::in_collection(
 /// The process, and its state, of a thread whose registers are those of compiled code.
 std::optional<std::pair<Address, YieldState::State>> NativeCalls::in_compiled_code(
     const target::ThreadRegisters& thread) {
-    if (fragments_.empty()) {
+    if (fragments_.empty() || !arch::knows_code(architecture_)) {
         return std::nullopt;
     }
     const auto scheduler = std::ranges::find_if(schedulers_, [&](const Scheduler& one) {
@@ -529,8 +525,8 @@ bool NativeCalls::waits_outside(const target::ThreadRegisters& thread, Kind kind
     if (!thread.in_system_call() || kind == Kind::kOther || kind == Kind::kCollection) {
         return false;
     }
-    return kind == Kind::kNif || machine::waits_outside(thread.system_call) ||
-           (machine::is_restarted(thread.system_call) && sleeps_again(thread));
+    return kind == Kind::kNif || arch::waits_outside(architecture_, thread.system_call) ||
+           (arch::is_restarted(architecture_, thread.system_call) && sleeps_again(thread));
 }
 
 std::vector<std::pair<Address, YieldState::State>> NativeCalls::states(

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <libdump/base/architecture.h>
+#include <libvm/arch/call_code.h>
 #include <libvm/beam/layout/struct_view.h>
 #include <libvm/beam/layout/structs.h>
 #include <libvm/beam/native/innermost_frames.h>
@@ -18,7 +20,8 @@ namespace beamdump::beam {
 /// Processes that run elsewhere than at a yield point, in memory that stands still.
 ///
 /// In native code that compiled code called by one of the fragments that save the process's stack
-/// and heap top before (jit/x86/instr_bif.cpp, beam_asm_global.cpp; OTP 25 to 29): a BIF, a NIF, or
+/// and heap top before (jit/x86/instr_bif.cpp, beam_asm_global.cpp; OTP 25 to 29; jit/arm, OTP 25
+/// and 27): a BIF, a NIF, or
 /// the beginning of a collection. All frames are complete there and the arguments are known; what
 /// the call has made so far is referred to by nothing but its own C stack. So the process is as it
 /// was right before the call.
@@ -26,12 +29,12 @@ namespace beamdump::beam {
 /// In native code that was called without that, which only reads terms (a comparison, a look-up in
 /// a map; emit_enter_runtime<>(), jit/x86/beam_asm.hpp): the tops are in registers that native code
 /// has saved, and are found by unwinding it. In compiled code they are in its registers. The frame
-/// of the innermost function counts if its code tells that all of it was written.
+/// of the innermost function counts if its code tells that all of it was written. This is so on
+/// x86-64 only: of aarch64 the code of modules is not understood.
 class NativeCalls {
   public:
     /// `fragments`: the JIT's own code; without those of the calls (the interpreter, frame
-    /// pointers), where the layout has no schedulers, and on another architecture than x86-64, no
-    /// call is known.
+    /// pointers), and where the layout has no schedulers, no call is known.
     static Result<NativeCalls> open(Vm& vm, std::span<const JitRange> fragments);
 
     /// Before a stop: opens what is read of files, and reads which modules are loaded. What fails
@@ -125,10 +128,13 @@ class NativeCalls {
     [[nodiscard]] const Scheduler* scheduler_of(const target::ThreadRegisters& thread) const;
     [[nodiscard]] std::optional<std::uint64_t> arity_of(Address mfa) const;
     [[nodiscard]] std::optional<std::uint64_t> live_before(Address place) const;
+    [[nodiscard]] std::optional<Address> caller_of(const arch::NativeReturns& returns,
+                                                   Address stack_top) const;
     [[nodiscard]] std::optional<LightBif> light_bif(const Scheduler& scheduler,
-                                                    Address stack_top) const;
+                                                    std::optional<Address> caller) const;
     [[nodiscard]] bool complete(const Fragment& fragment, const Scheduler& scheduler,
-                                const StructView& process, YieldState::State& state) const;
+                                const arch::NativeReturns& returns, const StructView& process,
+                                YieldState::State& state) const;
 
     Vm* vm_;
     AtomWords atoms_;
@@ -138,6 +144,7 @@ class NativeCalls {
     std::optional<Field> current_process_;
     std::vector<Fragment> fragments_;
     std::vector<Scheduler> schedulers_;
+    Architecture architecture_;
     InnermostFrames frames_;
     std::optional<target::NativeFrames> native_frames_;
     bool prepared_ = false;

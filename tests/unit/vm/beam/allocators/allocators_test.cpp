@@ -208,8 +208,21 @@ TEST_P(AllocatorsTest, CachedSegmentsAreFound) {
     auto entry = node.vm.at("MsegCacheEntry", head.get("next"));
     entry.set("next", entry.address());
     EXPECT_FALSE(read_segment_cache(fresh(), 1));
+    entry.set("next", instance.at("cache_unpowered_node")).set("seg", 0);
+    EXPECT_FALSE(read_segment_cache(fresh(), 1));
     head.set("next", kNowhere);
     EXPECT_THAT(read_segment_cache(fresh(), 1).error().message, HasSubstr("inside of it"));
+}
+
+TEST_P(AllocatorsTest, ACachedSegmentMayBeWhereOnlyAarch64HasMemory) {
+    constexpr Address kHigh = 0xffff17e1a000;
+    node.vm.add_cached_segment(0, kMegabyte / 4);
+    const auto instance = node.vm.at("ErtsMsegAllctr", node.vm.globals().segment_allocators);
+    const auto head = node.vm.at("MsegCacheEntry", instance.at("cache_unpowered_node"));
+    node.vm.at("MsegCacheEntry", head.get("next")).set("seg", kHigh);
+    const auto found = read_segment_cache(fresh(), 1);
+    ASSERT_TRUE(found) << found.error().message;
+    EXPECT_EQ(found->front().begin, kHigh);
 }
 
 TEST_P(AllocatorsTest, MappersAreRead) {

@@ -1,0 +1,52 @@
+#include <libvm/arch/aarch64/frame_records.h>
+
+#include <array>
+
+namespace beamdump::arch::aarch64 {
+namespace {
+
+constexpr std::size_t kFramePointer = 29;
+constexpr std::size_t kReturnAddress = 30;
+constexpr std::size_t kMostRecords = 128;
+constexpr std::uint64_t kRecordBytes = 16;
+/// A signature is in the bits that no address of a process has.
+constexpr std::uint64_t kAddressBits = (std::uint64_t{1} << 48U) - 1;
+
+using Record = std::array<std::uint64_t, 2>;
+
+}  // namespace
+
+std::optional<FrameRecords> frame_records(const ThreadRegisters& thread, std::uint64_t registers,
+                                          memory::MemorySource& memory) {
+    const auto of_fragment = registers - kRecordBytes;
+    FrameRecords found;
+    std::vector<std::uint64_t> returns;
+    auto at = thread.general()[kFramePointer];
+    while (at != registers && at != of_fragment) {
+        Record record{};
+        if (at % kRecordBytes != 0 || at < thread.stack_pointer || at > of_fragment ||
+            returns.size() == kMostRecords ||
+            !memory.read(at, std::as_writable_bytes(std::span(record))) || record[0] <= at) {
+            return std::nullopt;
+        }
+        returns.push_back(record[1] & kAddressBits);
+        at = record[0];
+    }
+    if (at == of_fragment) {
+        Record record{};
+        if (!memory.read(of_fragment, std::as_writable_bytes(std::span(record))) ||
+            record[0] != registers) {
+            return std::nullopt;
+        }
+        found.caller = record[1] & kAddressBits;
+    }
+    if (returns.empty()) {
+        returns.push_back(thread.general()[kReturnAddress] & kAddressBits);
+    }
+    found.to_code = returns.back();
+    returns.pop_back();
+    found.to_native = std::move(returns);
+    return found;
+}
+
+}  // namespace beamdump::arch::aarch64

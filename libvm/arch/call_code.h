@@ -1,0 +1,48 @@
+#pragma once
+
+#include <libdump/base/architecture.h>
+#include <libvm/arch/common/call_code.h>
+#include <libvm/arch/common/registers.h>
+#include <libvm/memory/memory_source.h>
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace beamdump::arch {
+
+/// The call of a fragment whose code is at `begin`. Nothing: the code is not as expected, or it
+/// keeps frame pointers.
+std::optional<FragmentCall> fragment_call(Architecture architecture, Code code, std::uint64_t begin,
+                                          Called called, const TopFields& fields);
+
+/// Where the first call of what a register has ends: the offset in a native function's code.
+std::optional<std::size_t> behind_register_call(Architecture architecture, Code code);
+
+/// How many bytes before the end of a call live_before_call() is given, and how many x registers
+/// are live there, where code calls the fragment that collects (emit_gc_test()).
+std::size_t live_before_bytes(Architecture architecture);
+std::optional<std::uint64_t> live_before_call(Architecture architecture, Code code);
+
+/// The places to which the native frames return that compiled code has called.
+struct NativeReturns {
+    std::uint64_t to_code = 0;  ///< of the outermost: in compiled code
+    /// Those of the frames below, the outermost first; those of x86-64 may be of calls that have
+    /// ended.
+    std::vector<std::uint64_t> to_native{};
+    /// Where the compiled code that made the call returns to, if it has put that on the thread's
+    /// own stack: its fragments of aarch64 do. On x86-64 it is on top of the Erlang stack.
+    std::optional<std::uint64_t> caller{};
+};
+/// Of a thread in native code; `registers`: the address of its scheduler's registers, at which the
+/// stack of native code ends. Nothing: its frames do not lead there.
+std::optional<NativeReturns> native_returns(Architecture architecture,
+                                            const ThreadRegisters& thread, std::uint64_t registers,
+                                            memory::MemorySource& memory);
+
+/// Whether a call of a fragment pushes its return address to the Erlang stack.
+constexpr bool pushes_returns(Architecture architecture) {
+    return architecture == Architecture::kX86_64;
+}
+
+}  // namespace beamdump::arch

@@ -1,0 +1,176 @@
+#include "support/fake_memory.h"
+
+#include <libvm/arch/call_code.h>
+#include <libvm/arch/system_calls.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <span>
+#include <vector>
+
+namespace beamdump::arch {
+namespace {
+
+using test::FakeMemory;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+constexpr auto kHere = Architecture::kAarch64;
+constexpr TopFields kFields{.heap_top = 96, .stack_top = 104};
+constexpr std::uint64_t kFragmentBegin = 0x40000000;
+
+using Words = std::vector<std::uint32_t>;
+
+Code code_of(const Words& words) {
+    return std::as_bytes(std::span(words));
+}
+
+/// The fragment of heavy BIFs as OTP 25 makes it, where the tops are at 96 and 104.
+Words heavy_bif() {
+    return {0xa9bf7bfd,   // stp x29, x30, [sp, #-16]!
+            0x910003fd,   // mov x29, sp
+            0xa90652b7,   // stp x23, x20, [x21, #96]
+            0xaa1503e0,   // mov x0, x21
+            0x91010261,   // add x1, x19, #64
+            0xd2824688,   // movz x8, #0x1234
+            0xf2aacf08,   // movk x8, #0x5678, lsl #16
+            0xf2c00028,   // movk x8, #1, lsl #32
+            0xd63f0100,   // blr x8
+            0x910003bf,   // mov sp, x29
+            0xa8c17bfd,   // ldp x29, x30, [sp], #16
+            0xa94652b7,   // ldp x23, x20, [x21, #96]
+            0xd65f03c0};  // ret
+}
+
+TEST(CallsOnAarch64, AFragmentSaysWhatItCallsAndWhereItGoesOn) {
+    const auto call =
+        fragment_call(kHere, code_of(heavy_bif()), kFragmentBegin, Called::kFunction, kFields);
+    ASSERT_TRUE(call);
+    EXPECT_EQ(call->behind, 36U);
+    EXPECT_EQ(call->x_registers, 64U);
+    EXPECT_EQ(call->callee, 0x156781234U);
+    EXPECT_FALSE(call->callee_word);
+    const auto given =
+        fragment_call(kHere, code_of(heavy_bif()), kFragmentBegin, Called::kRegister, kFields);
+    ASSERT_TRUE(given);
+    EXPECT_FALSE(given->callee);
+}
+
+TEST(CallsOnAarch64, CodeThatDoesNotSaveBothTopsIsNone) {
+    for (const std::size_t without : {2U, 4U, 8U, 11U}) {
+        auto words = heavy_bif();
+        words[without] = 0xd503201f;  // nop
+        EXPECT_FALSE(
+            fragment_call(kHere, code_of(words), kFragmentBegin, Called::kRegister, kFields))
+            << without;
+    }
+    const auto words = heavy_bif();
+    EXPECT_FALSE(fragment_call(kHere, code_of(words), kFragmentBegin, Called::kRegister,
+                               {.heap_top = 88, .stack_top = 96}));
+    EXPECT_FALSE(fragment_call(kHere, code_of(words), kFragmentBegin, Called::kRegister,
+                               {.heap_top = 96, .stack_top = 88}));
+}
+
+TEST(CallsOnAarch64, AFunctionThatTheCodeDoesNotNameIsNotKnown) {
+    auto words = heavy_bif();
+    words[5] = 0xf9400028;  // ldr x8, [x1]
+    EXPECT_FALSE(fragment_call(kHere, code_of(words), kFragmentBegin, Called::kFunction, kFields));
+    EXPECT_TRUE(fragment_call(kHere, code_of(words), kFragmentBegin, Called::kRegister, kFields));
+}
+
+TEST(CallsOnAarch64, LiveRegistersAreSetRightBeforeACollection) {
+    const auto live = [](std::uint32_t first, std::uint32_t second) {
+        const Words words{first, second};
+        return live_before_call(kHere, code_of(words));
+    };
+    constexpr std::uint32_t kCall = 0x94000010;  // bl
+    EXPECT_EQ(live(0xd2800083, kCall), 4U);      // movz x3, #4
+    EXPECT_EQ(live(0x52800083, kCall), 4U);      // movz w3, #4
+    EXPECT_EQ(live(0xaa1f03e3, kCall), 0U);      // mov x3, xzr
+    EXPECT_FALSE(live(0xd2800084, kCall));       // movz x4, #4
+    EXPECT_FALSE(live(0xd2800083, 0xd503201f));  // no call
+    EXPECT_FALSE(live(0xd2808023, kCall));       // more than there are
+}
+
+/// A thread's own stack below its scheduler's registers.
+class RecordsOnAarch64 : public ::testing::Test {
+  protected:
+    static constexpr std::uint64_t kStack = 0x7f0000;
+    static constexpr std::uint64_t kRegisters = kStack + 0x1000;
+    static constexpr std::uint64_t kFragment = kRegisters - 16;
+    static constexpr std::uint64_t kCaller = 0x111000, kToFragment = 0x222000, kInner = 0x333000,
+                                   kDeepest = 0x444000;
+
+    RecordsOnAarch64() {
+        memory_.add("stack", kStack, 0x2000);
+        put(kFragment, kRegisters, kCaller);
+        put(kFragment - 64, kFragment, kToFragment);
+        put(kFragment - 128, kFragment - 64, kInner);
+    }
+    void put(std::uint64_t at, std::uint64_t frame, std::uint64_t returns_to) {
+        memory_.put(at, frame);
+        memory_.put(at + 8, returns_to);
+    }
+    std::optional<NativeReturns> from(std::uint64_t frame) {
+        ThreadRegisters thread{.stack_pointer = kFragment - 256, .general_count = 32};
+        thread.general_words[29] = frame;
+        thread.general_words[30] = kDeepest;
+        return native_returns(kHere, thread, kRegisters, memory_);
+    }
+
+    FakeMemory memory_;
+};
+
+TEST_F(RecordsOnAarch64, LeadToTheFragmentAndItsCaller) {
+    const auto found = from(kFragment - 128);
+    ASSERT_TRUE(found);
+    EXPECT_EQ(found->to_code, kToFragment);
+    EXPECT_THAT(found->to_native, ElementsAre(kInner));
+    EXPECT_EQ(found->caller, kCaller);
+}
+
+TEST_F(RecordsOnAarch64, AFunctionWithoutARecordReturnsByItsRegister) {
+    const auto found = from(kFragment);
+    ASSERT_TRUE(found);
+    EXPECT_EQ(found->to_code, kDeepest);
+    EXPECT_THAT(found->to_native, IsEmpty());
+}
+
+TEST_F(RecordsOnAarch64, CodeThatPutsNoRecordHasNoCaller) {
+    put(kFragment - 64, kRegisters, kToFragment);
+    const auto found = from(kFragment - 128);
+    ASSERT_TRUE(found);
+    EXPECT_EQ(found->to_code, kToFragment);
+    EXPECT_FALSE(found->caller);
+}
+
+TEST_F(RecordsOnAarch64, ASignatureIsNoPartOfAnAddress) {
+    put(kFragment - 64, kFragment, kToFragment | 0x002a000000000000);
+    const auto found = from(kFragment - 128);
+    ASSERT_TRUE(found);
+    EXPECT_EQ(found->to_code, kToFragment);
+}
+
+TEST_F(RecordsOnAarch64, RecordsThatLeadElsewhereTellNothing) {
+    EXPECT_FALSE(from(kStack + 8));           // no record's place
+    EXPECT_FALSE(from(kRegisters + 64));      // above the registers
+    EXPECT_FALSE(from(kFragment - 512));      // below the stack pointer
+    put(kFragment - 64, kFragment - 128, 1);  // in a circle
+    EXPECT_FALSE(from(kFragment - 128));
+    put(kFragment - 64, kFragment, kToFragment);
+    put(kFragment, kRegisters + 32, kCaller);
+    EXPECT_FALSE(from(kFragment - 128));
+}
+
+TEST(SystemCallsOnAarch64, AreNotThoseOfX86) {
+    // futex and read have these numbers.
+    EXPECT_FALSE(waits_outside(kHere, 98));
+    EXPECT_TRUE(waits_outside(kHere, 63));
+    EXPECT_TRUE(is_restarted(kHere, 128));
+    EXPECT_FALSE(is_restarted(kHere, 219));
+}
+
+}  // namespace
+}  // namespace beamdump::arch
