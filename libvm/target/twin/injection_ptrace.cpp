@@ -21,6 +21,11 @@ namespace {
 
 constexpr int kMaxStops = 1000;
 
+std::unexpected<Error> not_in_time(pid_t thread) {
+    return fail(ErrorCode::kLimit,
+                fmt::format("thread {} did not finish a system call in time", thread));
+}
+
 /// Waits until a thread stops or ends. Turns of the processor first: most stops come within
 /// microseconds, and the whole node waits.
 Result<ThreadStatus> await_change(pid_t thread, std::int64_t deadline_ns) {
@@ -33,8 +38,7 @@ Result<ThreadStatus> await_change(pid_t thread, std::int64_t deadline_ns) {
             return look;
         }
         if (clock_ns(CLOCK_MONOTONIC) > deadline_ns) {
-            return fail(ErrorCode::kLimit,
-                        fmt::format("thread {} did not finish a system call in time", thread));
+            return not_in_time(thread);
         }
         if (turn < turns) {
             ::sched_yield();
@@ -91,6 +95,9 @@ Result<pid_t> run_to_clone(pid_t thread, Watch watch, std::int64_t deadline_ns) 
     const auto request = watch == Watch::kEachCall ? PTRACE_SYSCALL : PTRACE_CONT;
     ThreadStatus look;
     for (int stops = 0; stops < kMaxStops; ++stops) {
+        if (clock_ns(CLOCK_MONOTONIC) > deadline_ns) {
+            return not_in_time(thread);
+        }
         if (!resume(thread, request, look)) {
             return ptrace_failed("continue the run", thread, errno);
         }

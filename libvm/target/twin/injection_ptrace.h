@@ -26,7 +26,8 @@ enum class Watch : std::uint8_t {
 /// Lets a stopped thread run until a clone of it has succeeded; it is then stopped in it. Gives
 /// what it made, which is traced and about to stop. A SIGSTOP on its way to the node takes effect;
 /// the thread still runs on. kLimit: the clone failed; the thread is behind it, or has ended. Or it
-/// did not come as far until the deadline (CLOCK_MONOTONIC) and still runs. kTargetDied.
+/// did not come as far until the deadline (CLOCK_MONOTONIC): it still runs, or stands on its way.
+/// Nothing runs on after that. kTargetDied.
 Result<pid_t> run_to_clone(pid_t thread, Watch watch, std::int64_t deadline_ns);
 
 /// Lets a stopped thread run until it is about to return from that system call, whatever its

@@ -18,6 +18,8 @@ namespace {
 
 constexpr std::int64_t kLetGoDeadlineNs = 2'000'000'000;
 constexpr long kLetGoPauseNs = 1'000'000;
+// However late it is then: the machine may have stood still meanwhile.
+constexpr int kLeastLooks = 100;
 // The kernel frees a twin's page tables before it is gone; on a busy machine that takes its time.
 constexpr std::int64_t kMadeGoneDeadlineNs = 10'000'000'000;
 
@@ -92,7 +94,7 @@ Result<Seccomp> strictest_seccomp(pid_t pid) {
 
 bool release_traced(pid_t pid, const std::function<void(pid_t, const ThreadStatus&)>& before) {
     const auto deadline = clock_ns(CLOCK_MONOTONIC) + kLetGoDeadlineNs;
-    while (true) {
+    for (int looks = 1;; ++looks) {
         const auto traced = traced_by_us(pid);
         // There is nothing to let go of a process that is gone.
         bool all = traced || traced.error().code == ErrorCode::kNotFound ||
@@ -104,7 +106,7 @@ bool release_traced(pid_t pid, const std::function<void(pid_t, const ThreadStatu
             }
             all = (look.ended() || (look.stopped() && detach(made, look))) && all;
         }
-        if (all || clock_ns(CLOCK_MONOTONIC) > deadline) {
+        if (all || (looks >= kLeastLooks && clock_ns(CLOCK_MONOTONIC) > deadline)) {
             return all;
         }
         const timespec time{0, kLetGoPauseNs};
@@ -119,7 +121,7 @@ bool listed(const ProcDirectory& process) {
 bool await_gone(std::span<const ProcDirectory> made) {
     const auto deadline = clock_ns(CLOCK_MONOTONIC) + kMadeGoneDeadlineNs;
     Patience patience;
-    while (std::ranges::any_of(made, listed)) {
+    for (int look = 1; std::ranges::any_of(made, listed); ++look) {
         const bool stopped = std::ranges::any_of(made, [](const ProcDirectory& thread) {
             const auto facts = thread.facts();
             return facts && facts->state == 'T';
@@ -127,7 +129,7 @@ bool await_gone(std::span<const ProcDirectory> made) {
         if (stopped) {
             return true;
         }
-        if (clock_ns(CLOCK_MONOTONIC) > deadline) {
+        if (look >= kLeastLooks && clock_ns(CLOCK_MONOTONIC) > deadline) {
             return false;
         }
         patience.wait();
