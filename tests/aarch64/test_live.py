@@ -16,6 +16,8 @@ CAPTURE_SECONDS = 600
 TABLES_SCALE = 0.02
 WORKERS_SCALE = 0.05
 WORKERS = 20
+# Debian sid's C library has its arenas in huge pages there, of which 10 MiB have no known holder.
+MOST_UNEXPLAINED = 0.05 if RELEASE == "29" else whole_node.MOST_UNEXPLAINED
 ALL = ("--limit", "0", "--term-bytes", "0", "--syntax", "erlang")
 
 
@@ -74,7 +76,7 @@ class Live(zoo_there.ZooThere):
                     for all_rows in (rows, rows_after)))
                 whole_node.compare_persistent_terms(self, dump, persistent)
                 whole_node.compare_counts(self, dump, told)
-                answer = whole_node.check_resident(self, dump)
+                answer = whole_node.check_resident(self, dump, MOST_UNEXPLAINED)
                 whole_node.compare_categories(self, answer["categories"], told, numbers)
                 whole_node.compare_allocators(self, tools.analyze_json("allocators", dump), told, numbers)
 

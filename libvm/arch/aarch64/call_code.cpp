@@ -1,5 +1,7 @@
 #include <libvm/arch/aarch64/call_code.h>
+#include <libvm/arch/aarch64/code_constants.h>
 
+#include <algorithm>
 #include <cstring>
 #include <vector>
 
@@ -38,28 +40,15 @@ std::optional<std::uint64_t> behind_scheduler(std::uint32_t word) {
     return adds ? std::optional<std::uint64_t>(word >> 10U & kImmediate) : std::nullopt;
 }
 
-/// The constant that the instructions before `call` have put into the register that it calls: the
-/// first is movz, those behind it movk. Nothing: the register is from elsewhere.
+/// The constant that the instructions before `call` have put into the register that it calls.
+/// Nothing: the register is from elsewhere.
 std::optional<std::uint64_t> constant_called(const Words& words, std::size_t call) {
-    const auto name = words[call] >> 5U & kRegisterMask;
-    std::uint64_t value = 0, known = 0;
-    for (auto at = call; at-- > 0;) {
-        const auto word = words[at];
-        const bool keeps = (word & 0xff800000U) == 0xf2800000U;   // movk
-        const bool clears = (word & 0xff800000U) == 0xd2800000U;  // movz
-        if ((word & kRegisterMask) != name || !(keeps || clears)) {
-            return std::nullopt;
-        }
-        const auto shift = (word >> 21U & 3U) * 16;
-        if ((known >> shift & 1U) == 0) {
-            value |= std::uint64_t{word >> 5U & 0xffffU} << shift;
-            known |= std::uint64_t{1} << shift;
-        }
-        if (clears) {
-            return value;
-        }
+    std::optional<MovedConstant> before;
+    for (std::size_t at = 0; at < call; ++at) {
+        before = moved_constant(before, words[at]);
     }
-    return std::nullopt;
+    const auto name = words[call] >> 5U & kRegisterMask;
+    return before && before->name == name ? std::optional(before->value) : std::nullopt;
 }
 
 /// N of `movz REGISTER, N` or of `mov REGISTER, xzr`.

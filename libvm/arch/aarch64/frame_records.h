@@ -19,7 +19,7 @@ struct FrameRecords {
 /// Follows the frame records of native code that compiled code has called (the procedure call
 /// standard for aarch64: x29 leads to a pair of the caller's x29 and a return address). Compiled
 /// code runs with x29 and sp at the scheduler's registers; its fragments put a record right below
-/// them (jit/arm/process_main.cpp; beam_asm.hpp, emit_enter_runtime_frame(); OTP 25 and 27). A
+/// them (jit/arm/process_main.cpp; beam_asm.hpp, emit_enter_runtime_frame(); OTP 25 to 29). A
 /// function that has no record yet, or never, returns to where x30 says: only what compiled code
 /// has called counts as such. Nothing: the records do not lead to the registers.
 std::optional<FrameRecords> frame_records(const ThreadRegisters& thread, std::uint64_t registers,

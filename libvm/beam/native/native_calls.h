@@ -21,7 +21,7 @@ namespace beamdump::beam {
 ///
 /// In native code that compiled code called by one of the fragments that save the process's stack
 /// and heap top before (jit/x86/instr_bif.cpp, beam_asm_global.cpp; OTP 25 to 29; jit/arm, OTP 25
-/// and 27): a BIF, a NIF, or
+/// to 29): a BIF, a NIF, or
 /// the beginning of a collection. All frames are complete there and the arguments are known; what
 /// the call has made so far is referred to by nothing but its own C stack. So the process is as it
 /// was right before the call.

@@ -1,5 +1,6 @@
 #include <libdump/base/page_size.h>
 #include <libdump/base/return_if_error.h>
+#include <libvm/arch/code_constants.h>
 #include <libvm/beam/layout/runtime_limits.h>
 #include <libvm/beam/layout/runtime_names.h>
 #include <libvm/beam/layout/struct_view.h>
@@ -284,7 +285,6 @@ Result<Address> find_catch_pools(Vm& vm, const ImageSearch& search) {
 namespace {
 
 constexpr std::uint64_t kMaxFunctionBytes = 1U << 20U;
-constexpr Address kShort = Address{1} << 32U;  // addresses below take 32 bits in an instruction
 
 template <typename T>
 T value_at(std::span<const std::byte> bytes, std::size_t at) {
@@ -298,15 +298,24 @@ bool is_pair(std::uint32_t active, std::uint32_t staging) {
     return active < kCodeIndexes && staging == (active + 1) % kCodeIndexes;
 }
 
-bool is_index(const ImageSearch& search, Address address) {
+/// The code index at an address; nothing if there can be none.
+std::optional<std::uint32_t> index_at(const ImageSearch& search, Address address) {
     const auto own = search.at(address, sizeof(std::uint32_t));
     if (!own || address % sizeof(std::uint32_t) != 0) {
-        return false;
+        return std::nullopt;
     }
     const auto active = value_at<std::uint32_t>(*own, 0);
+    return active < kCodeIndexes ? std::optional(active) : std::nullopt;
+}
+
+bool is_index(const ImageSearch& search, Address address) {
+    const auto active = index_at(search, address);
+    if (!active) {
+        return false;
+    }
     const auto neighbour = [&](Address at) {
         const auto bytes = search.at(at, sizeof(std::uint32_t));
-        return bytes && is_pair(active, value_at<std::uint32_t>(*bytes, 0));
+        return bytes && is_pair(*active, value_at<std::uint32_t>(*bytes, 0));
     };
     return neighbour(address - sizeof(std::uint32_t)) || neighbour(address + sizeof(std::uint32_t));
 }
@@ -320,16 +329,14 @@ Result<Address> find_active_code_index(Vm& vm, const ImageSearch& search, const 
         if (auto done = vm.memory().read(module.begin, code); !done) {
             return wrap("reading the JIT's shared code", done.error());
         }
-        for (std::size_t at = 0; at + sizeof(Address) <= code.size(); ++at) {
-            const auto wide = value_at<Address>(code, at);
-            const Address narrow = value_at<std::uint32_t>(code, at);
-            if (is_index(search, wide)) {
-                found.insert(wide);
-            }
-            if (vm.target().image().begin() < kShort && is_index(search, narrow)) {
-                found.insert(narrow);
-            }
-        }
+        arch::each_code_constant(vm.layout().architecture(), code, vm.target().image().begin(),
+                                 [&](Address constant, arch::ConstantUse use) {
+                                     if (use == arch::ConstantUse::kCodeIndex
+                                             ? index_at(search, constant).has_value()
+                                             : is_index(search, constant)) {
+                                         found.insert(constant);
+                                     }
+                                 });
     }
     return only_one("the_active_code_index",
                     "one address in the code that modules share which holds 0 to 2, next to the "

@@ -1,6 +1,7 @@
 #include "support/fake_memory.h"
 
 #include <libvm/arch/call_code.h>
+#include <libvm/arch/code_constants.h>
 #include <libvm/arch/system_calls.h>
 
 #include <gmock/gmock.h>
@@ -8,6 +9,7 @@
 
 #include <array>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace beamdump::arch {
@@ -162,6 +164,45 @@ TEST_F(RecordsOnAarch64, RecordsThatLeadElsewhereTellNothing) {
     put(kFragment - 64, kFragment, kToFragment);
     put(kFragment, kRegisters + 32, kCaller);
     EXPECT_FALSE(from(kFragment - 128));
+}
+
+TEST(ConstantsOnAarch64, ArePutTogetherInOneRegister) {
+    const auto in = [](const Words& words) {
+        std::vector<std::uint64_t> found;
+        each_code_constant(kHere, code_of(words), 0x10000,
+                           [&](std::uint64_t value, ConstantUse) { found.push_back(value); });
+        return found;
+    };
+    const auto words = heavy_bif();
+    EXPECT_THAT(in(words), ElementsAre(0x56781234U, 0x156781234U));
+    auto other = words;
+    other[6] = 0xf2aacf09;  // movk x9: of another register
+    EXPECT_THAT(in(other), IsEmpty());
+    auto apart = words;
+    apart[6] = 0xd503201f;  // nop
+    EXPECT_THAT(in(apart), IsEmpty());
+}
+
+TEST(ConstantsOnAarch64, TheCodeIndexIsWhatCodeKeepsInItsRegister) {
+    Words words{0xd282468e,   // movz x14, #0x1234
+                0xf2aacf0e,   // movk x14, #0x5678, lsl #16
+                0xb94001ce,   // ldr w14, [x14]
+                0xf1000f1f,   // cmp x24, #3
+                0x9a8e0318};  // csel x24, x24, x14, eq
+    const auto uses = [&] {
+        std::vector<ConstantUse> found;
+        each_code_constant(kHere, code_of(words), 0x10000,
+                           [&](std::uint64_t, ConstantUse use) { found.push_back(use); });
+        return found;
+    };
+    EXPECT_THAT(uses(), ElementsAre(ConstantUse::kCodeIndex));
+    for (const std::size_t without : {2U, 3U, 4U}) {
+        const auto kept = std::exchange(words[without], 0xd503201f);
+        EXPECT_THAT(uses(), ElementsAre(ConstantUse::kUnknown)) << without;
+        words[without] = kept;
+    }
+    words.pop_back();
+    EXPECT_THAT(uses(), ElementsAre(ConstantUse::kUnknown));
 }
 
 TEST(SystemCallsOnAarch64, AreNotThoseOfX86) {
