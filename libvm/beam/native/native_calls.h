@@ -20,11 +20,10 @@ namespace beamdump::beam {
 /// Processes that run elsewhere than at a yield point, in memory that stands still.
 ///
 /// In native code that compiled code called by one of the fragments that save the process's stack
-/// and heap top before (jit/x86/instr_bif.cpp, beam_asm_global.cpp; OTP 25 to 29; jit/arm, OTP 25
-/// to 29): a BIF, a NIF, or
-/// the beginning of a collection. All frames are complete there and the arguments are known; what
-/// the call has made so far is referred to by nothing but its own C stack. So the process is as it
-/// was right before the call.
+/// and heap top before (jit/x86/instr_bif.cpp, beam_asm_global.cpp, and those of jit/arm; OTP 25 to
+/// 29): a BIF, a NIF, or the beginning of a collection. All frames are complete there and the
+/// arguments are known; what the call has made so far is referred to by nothing but its own C
+/// stack. So the process is as it was right before the call.
 ///
 /// In native code that was called without that, which only reads terms (a comparison, a look-up in
 /// a map; emit_enter_runtime<>(), jit/x86/beam_asm.hpp): the tops are in registers that native code

@@ -209,6 +209,7 @@ class Node(Trouble):
         watch.process.send_signal(signal.SIGUSR1)
         watch.wait_for("fired")
         until(lambda: any(watch.folder.glob("*.partial")))
+        seen = int(time.time())
         capture = children(watch.process.pid)
         watch.process.kill()
         watch.process.wait()
@@ -226,7 +227,8 @@ class Node(Trouble):
         again.process.send_signal(signal.SIGUSR1)
         self.assertIn("1 dump of this node", again.wait_for("refused")[0]["why"])
         self.assertEqual(again.end(), 0)
-        # And is the first to go.
+        # And is the first to go. How old it is counts in whole seconds.
+        until(lambda: int(time.time()) > seen)
         third = self.watch("--rule", "processes > 99%", "--keep", 1, "--distance", "1ms", node.pid)
         third.wait_for("watching")
         third.process.send_signal(signal.SIGUSR1)
