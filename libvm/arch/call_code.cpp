@@ -18,7 +18,7 @@ std::optional<NativeReturns> returns_on_x86(std::uint64_t registers, memory::Mem
         const auto outermost = memory.word(registers - kWordBytes);
         return outermost ? std::optional(NativeReturns{*outermost}) : std::nullopt;
     }
-    return NativeReturns{words.back(), {words.rbegin() + 1, words.rend()}};
+    return NativeReturns{words.back(), {words.begin(), words.end() - 1}};
 }
 
 }  // namespace
@@ -39,7 +39,7 @@ std::optional<std::size_t> behind_register_call(Architecture architecture, Code 
         case Architecture::kX86_64:
             return x86_64::behind_register_call(code, 0);
         case Architecture::kAarch64:
-            return aarch64::behind_register_call(code, 0);
+            return aarch64::behind_register_call(code);
     }
     return std::nullopt;
 }
@@ -67,13 +67,7 @@ std::optional<NativeReturns> native_returns(Architecture architecture,
     if (architecture == Architecture::kX86_64) {
         return returns_on_x86(registers, memory);
     }
-    auto records = aarch64::frame_records(thread, registers, memory);
-    if (!records) {
-        return std::nullopt;
-    }
-    NativeReturns found{records->to_code, {}, records->caller};
-    found.to_native.assign(records->to_native.rbegin(), records->to_native.rend());
-    return found;
+    return aarch64::native_returns(thread, registers, memory);
 }
 
 }  // namespace beamdump::arch

@@ -5,9 +5,9 @@
 #include <libvm/arch/common/registers.h>
 #include <libvm/memory/memory_source.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <vector>
 
 namespace beamdump::arch {
 
@@ -24,16 +24,6 @@ std::optional<std::size_t> behind_register_call(Architecture architecture, Code 
 std::size_t live_before_bytes(Architecture architecture);
 std::optional<std::uint64_t> live_before_call(Architecture architecture, Code code);
 
-/// The places to which the native frames return that compiled code has called.
-struct NativeReturns {
-    std::uint64_t to_code = 0;  ///< of the outermost: in compiled code
-    /// Those of the frames below, the outermost first; those of x86-64 may be of calls that have
-    /// ended.
-    std::vector<std::uint64_t> to_native{};
-    /// Where the compiled code that made the call returns to, if it has put that on the thread's
-    /// own stack: its fragments of aarch64 do. On x86-64 it is on top of the Erlang stack.
-    std::optional<std::uint64_t> caller{};
-};
 /// Of a thread in native code; `registers`: the address of its scheduler's registers, at which the
 /// stack of native code ends. Nothing: its frames do not lead there.
 std::optional<NativeReturns> native_returns(Architecture architecture,

@@ -101,9 +101,9 @@ std::optional<FragmentCall> fragment_call(Code code, Called called, const TopFie
     return std::nullopt;
 }
 
-std::optional<std::size_t> behind_register_call(Code code, std::size_t from) {
+std::optional<std::size_t> behind_register_call(Code code) {
     const auto words = words_of(code);
-    for (auto at = from / sizeof(std::uint32_t); at < words.size(); ++at) {
+    for (std::size_t at = 0; at < words.size(); ++at) {
         if (calls_register(words[at])) {
             return (at + 1) * sizeof(std::uint32_t);
         }

@@ -8,8 +8,8 @@ namespace beamdump::arch::aarch64 {
 /// (jit/arm/beam_asm.hpp, emit_enter_runtime() and emit_leave_runtime(), with both; OTP 25 to 29).
 std::optional<FragmentCall> fragment_call(Code code, Called called, const TopFields& fields);
 
-/// Where the first `blr REGISTER` from a place on ends.
-std::optional<std::size_t> behind_register_call(Code code, std::size_t from);
+/// Where the first `blr REGISTER` ends.
+std::optional<std::size_t> behind_register_call(Code code);
 
 /// `mov x3, N` and the call (jit/arm/instr_common.cpp, emit_gc_test(); OTP 25 to 29).
 inline constexpr std::size_t kLiveBefore = 8;

@@ -1,6 +1,8 @@
 #include <libvm/arch/aarch64/frame_records.h>
 
 #include <array>
+#include <utility>
+#include <vector>
 
 namespace beamdump::arch::aarch64 {
 namespace {
@@ -16,10 +18,10 @@ using Record = std::array<std::uint64_t, 2>;
 
 }  // namespace
 
-std::optional<FrameRecords> frame_records(const ThreadRegisters& thread, std::uint64_t registers,
-                                          memory::MemorySource& memory) {
+std::optional<NativeReturns> native_returns(const ThreadRegisters& thread, std::uint64_t registers,
+                                            memory::MemorySource& memory) {
     const auto of_fragment = registers - kRecordBytes;
-    FrameRecords found;
+    NativeReturns found;
     std::vector<std::uint64_t> returns;
     auto at = thread.general()[kFramePointer];
     while (at != registers && at != of_fragment) {

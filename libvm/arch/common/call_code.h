@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <vector>
 
 namespace beamdump::arch {
 
@@ -26,5 +27,15 @@ struct FragmentCall {
 
 /// What a fragment calls: a native function of the emulator, or one that it was given.
 enum class Called : bool { kFunction, kRegister };
+
+/// The places to which the native frames return that compiled code has called.
+struct NativeReturns {
+    std::uint64_t to_code = 0;  ///< of the outermost: in compiled code
+    /// Those of the frames below, in any order; those of x86-64 may be of calls that have ended.
+    std::vector<std::uint64_t> to_native{};
+    /// Where the compiled code that made the call returns to, if it has put that on the thread's
+    /// own stack: its fragments of aarch64 do. On x86-64 it is on top of the Erlang stack.
+    std::optional<std::uint64_t> caller{};
+};
 
 }  // namespace beamdump::arch

@@ -51,31 +51,22 @@ struct ScalableHeader {
     std::uint16_t vector_bytes, most_vector_bytes, flags, reserved;
 };
 
-/// Whether the first bytes of a set are had, and what they are; nothing: the processor or the
-/// kernel does not have it.
-template <typename T>
-std::optional<T> beginning_of(pid_t thread, int set) {
-    T value{};
-    iovec place{&value, sizeof(value)};
-    // NOLINTNEXTLINE(performance-no-int-to-ptr): ptrace takes the set's number as a pointer.
-    auto* const number = reinterpret_cast<void*>(static_cast<std::intptr_t>(set));
-    const bool had = ::ptrace(PTRACE_GETREGSET, thread, number, &place) == 0;
-    return had && place.iov_len == sizeof(value) ? std::optional(value) : std::nullopt;
-}
-
-/// What a frame of general and vector registers does not restore, if the thread uses it.
+/// What a frame of general and vector registers does not restore, if the thread uses it. A set that
+/// cannot be read is one that the processor or the kernel does not have; of a longer one the
+/// beginning is read.
 std::optional<std::string_view> not_restored(pid_t thread) {
     constexpr std::uint16_t kScalable = 1;  // SVE_PT_REGS_SVE
     constexpr std::uint64_t kEnabled = 1;   // PR_SHADOW_STACK_ENABLE
-    if (const auto header = beginning_of<ScalableHeader>(thread, NT_ARM_SVE);
+    if (const auto header = read_set<ScalableHeader>(thread, NT_ARM_SVE, "read registers");
         header && (header->flags & kScalable) != 0) {
         return "scalable vectors (SVE)";
     }
-    if (const auto header = beginning_of<ScalableHeader>(thread, kStreamingMatrix);
+    if (const auto header = read_set<ScalableHeader>(thread, kStreamingMatrix, "read registers");
         header && header->bytes > sizeof(ScalableHeader)) {
         return "a matrix register (SME)";
     }
-    if (const auto enabled = beginning_of<std::uint64_t>(thread, kGuardedControlStack);
+    if (const auto enabled =
+            read_set<std::uint64_t>(thread, kGuardedControlStack, "read registers");
         enabled && (*enabled & kEnabled) != 0) {
         return "a shadow stack (GCS)";
     }
