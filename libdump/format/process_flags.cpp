@@ -10,14 +10,20 @@ namespace beamdump {
 
 namespace {
 
-constexpr unsigned kAnyRelease = 99;
+constexpr ErtsVersion kFirst;
+constexpr ErtsVersion kLast = {{99}};
+/// The last of OTP 25, 26, 27 and 28.
+constexpr ErtsVersion kEnd25 = {{13, 99}}, kEnd26 = {{14, 99}}, kEnd27 = {{15, 99}},
+                      kEnd28 = {{16, 99}};
+/// The last versions of OTP 25 and 26 before OTP-18737 (25.3.2.5 and 26.0.2).
+constexpr ErtsVersion kBefore18737In25 = {{13, 2, 2, 2}}, kBefore18737In26 = {{14, 0, 99}};
 
-/// A bit's name in some releases.
+/// A bit's name in some versions, between two releases or two patches.
 struct FlagName {
     unsigned bit;
     std::string_view name;
-    unsigned first = 0;  ///< release
-    unsigned last = kAnyRelease;
+    ErtsVersion after = kFirst;  ///< not this one
+    ErtsVersion last = kLast;
 };
 
 constexpr auto kState = std::to_array<FlagName>({
@@ -27,16 +33,20 @@ constexpr auto kState = std::to_array<FlagName>({
     {9, "IN_PRQ_LOW"},
     {10, "FREE"},
     {11, "EXITING"},
-    {12, "MAYBE_SELF_SIGS", 0, 26},
-    {12, "MSG_SIG_IN_Q", 27, kAnyRelease},
+    {12, "MAYBE_SELF_SIGS", kFirst, kBefore18737In25},
+    {12, "MSG_SIG_IN_Q", kBefore18737In25, kEnd25},
+    {12, "MAYBE_SELF_SIGS", kEnd25, kBefore18737In26},
+    {12, "MSG_SIG_IN_Q", kBefore18737In26},
     {13, "ACTIVE"},
     {14, "IN_RUNQ"},
     {15, "RUNNING"},
     {16, "SUSPENDED"},
     {17, "GC"},
     {18, "SYS_TASKS"},
-    {19, "SIG_IN_Q", 0, 26},
-    {19, "NMSG_SIG_IN_Q", 27, kAnyRelease},
+    {19, "SIG_IN_Q", kFirst, kBefore18737In25},
+    {19, "NMSG_SIG_IN_Q", kBefore18737In25, kEnd25},
+    {19, "SIG_IN_Q", kEnd25, kBefore18737In26},
+    {19, "NMSG_SIG_IN_Q", kBefore18737In26},
     {20, "ACTIVE_SYS"},
     {21, "RUNNING_SYS"},
     {22, "PROXY"},
@@ -68,19 +78,22 @@ constexpr auto kSignalQueue = std::to_array<FlagName>({
     {2, "OFF_HEAP_MSGQ_CHNG"},
     {4, "HANDLING_SIGS"},
     {5, "WAIT_HANDLE_SIGS"},
-    {6, "DELAYED_PSIGQS_LEN", 0, 26},
+    {6, "DELAYED_PSIGQS_LEN", kFirst, kEnd26},
     {7, "FLUSHING_SIGS"},
     {8, "FLUSHED_SIGS"},
-    {9, "NON_FETCH_CNT1", 27, kAnyRelease},
-    {10, "NON_FETCH_CNT2", 27, kAnyRelease},
-    {11, "NON_FETCH_CNT4", 27, kAnyRelease},
-    {12, "MON_MSGQ_LEN", 27, 27},
-    {13, "MON_MSGQ_LEN_LONG", 27, 27},
-    {12, "MON_MSGQ_LEN_HIGH", 29, kAnyRelease},
-    {13, "MON_MSGQ_LEN_LOW", 29, kAnyRelease},
-    {16, "PRIO_MQ_SAVE", 29, kAnyRelease},
-    {17, "PRIO_MQ", 29, kAnyRelease},
-    {18, "PRIO_MQ_END_MARK", 29, kAnyRelease},
+    {9, "NON_FETCH_CNT1", kBefore18737In25, kEnd25},
+    {9, "NON_FETCH_CNT1", kBefore18737In26},
+    {10, "NON_FETCH_CNT2", kBefore18737In25, kEnd25},
+    {10, "NON_FETCH_CNT2", kBefore18737In26},
+    {11, "NON_FETCH_CNT4", kBefore18737In25, kEnd25},
+    {11, "NON_FETCH_CNT4", kBefore18737In26},
+    {12, "MON_MSGQ_LEN", kEnd26, kEnd27},
+    {13, "MON_MSGQ_LEN_LONG", kEnd26, kEnd27},
+    {12, "MON_MSGQ_LEN_HIGH", kEnd28},
+    {13, "MON_MSGQ_LEN_LOW", kEnd28},
+    {16, "PRIO_MQ_SAVE", kEnd28},
+    {17, "PRIO_MQ", kEnd28},
+    {18, "PRIO_MQ_END_MARK", kEnd28},
 });
 
 // ERTS_TRACE_TS_TYPE_BITS (erl_trace.h) of them are before those of erl_process.h.
@@ -103,7 +116,7 @@ constexpr auto kTraceFlags = std::to_array<FlagName>({
     {15, "arity"},
     {16, "return_to"},
     {17, "silent"},
-    {18, "exception_trace", 0, 26},
+    {18, "exception_trace", kFirst, kEnd26},
     {20, "running_ports"},
     {21, "running_procs"},
     {22, "ports"},
@@ -202,26 +215,10 @@ std::optional<std::uint32_t> bits_of_state(std::string_view name) {
 
 }  // namespace
 
-unsigned release_number(std::string_view otp_release) {
-    constexpr unsigned kTen = 10;
-    constexpr std::size_t kDigits = 2;
-    if (otp_release.starts_with('R')) {
-        otp_release.remove_prefix(1);
-    }
-    unsigned number = 0;
-    for (const char digit : otp_release.substr(0, kDigits)) {
-        if (digit < '0' || digit > '9') {
-            break;
-        }
-        number = number * kTen + static_cast<unsigned>(digit - '0');
-    }
-    return number;
-}
-
-std::optional<std::string_view> flag_name(FlagWord word, unsigned bit, unsigned release) {
+std::optional<std::string_view> flag_name(FlagWord word, unsigned bit, ErtsVersion version) {
     for (const FlagName& flag : names_of(word)) {
-        const bool everywhere = flag.first == 0 && flag.last == kAnyRelease;
-        const bool there = release != 0 && flag.first <= release && release <= flag.last;
+        const bool everywhere = flag.after == kFirst && flag.last == kLast;
+        const bool there = flag.after < version && version <= flag.last;
         if (flag.bit == bit && (everywhere || there)) {
             return flag.name;
         }
@@ -229,7 +226,7 @@ std::optional<std::string_view> flag_name(FlagWord word, unsigned bit, unsigned 
     return std::nullopt;
 }
 
-std::string flag_names(FlagWord word, std::uint64_t bits, unsigned release) {
+std::string flag_names(FlagWord word, std::uint64_t bits, ErtsVersion version) {
     constexpr unsigned kBits = 64;
     std::string text;
     for (unsigned bit = word == FlagWord::kState ? kFirstStateFlag : 0; bit < kBits; ++bit) {
@@ -239,7 +236,7 @@ std::string flag_names(FlagWord word, std::uint64_t bits, unsigned release) {
         if (!text.empty()) {
             text += kBetweenFlags;
         }
-        if (const auto name = flag_name(word, bit, release)) {
+        if (const auto name = flag_name(word, bit, version)) {
             text += *name;
         } else {
             text += fmt::format("BIT_{}", bit);

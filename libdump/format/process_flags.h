@@ -1,5 +1,7 @@
 #pragma once
 
+#include <libdump/format/erts_version.h>
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -17,17 +19,15 @@ enum class FlagWord : std::uint8_t {
     kBreakpoint,   ///< ERTS_BPF_* of a function (beam_bp.c), by the names of erlang:trace_pattern/3
 };
 
-/// The number of an OTP release: 25 of "25", 16 of "R16B03"; 0 if the text is none.
-unsigned release_number(std::string_view otp_release);
-
-/// What a release calls a bit of such a word, without the prefix: SUSPENDED. nullopt: it has no
-/// name there, or it has different ones in different releases and the release is 0, unknown.
-/// Sources: erl_process.h of OTP 25.2.3, 27.3.4 and 29.1.1.
-std::optional<std::string_view> flag_name(FlagWord word, unsigned bit, unsigned release);
+/// What a runtime system calls a bit of such a word, without the prefix: SUSPENDED. nullopt: it has
+/// no name there, or it has different ones in different versions and this one is unknown.
+/// Sources: erl_process.h of OTP 24.3.4.16, 25.2.3, 25.3.2.7 to 25.3.2.9, 26.0, 26.1.1, 26.2.5,
+/// 27.3.4 and 29.1.1; in which version a bit changed, erts/doc/src/notes.xml (OTP-18737).
+std::optional<std::string_view> flag_name(FlagWord word, unsigned bit, ErtsVersion version);
 
 /// The names of the bits that are set, lowest first, as "Internal State" of a crash dump has them:
 /// `ACTIVE | OFF_HEAP_MSGQ`. A bit without a name is BIT_31. Empty: none is set.
-std::string flag_names(FlagWord word, std::uint64_t bits, unsigned release);
+std::string flag_names(FlagWord word, std::uint64_t bits, ErtsVersion version);
 
 /// In the trace flags of a process that nobody traces, if it is sensitive.
 inline constexpr std::uint64_t kSensitiveTraceFlag = std::uint64_t{1} << 3U;

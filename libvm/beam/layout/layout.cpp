@@ -32,7 +32,7 @@ Result<std::uint32_t> number(const object& from, std::string_view key, std::stri
 Result<std::string> text(const object& from, std::string_view key) {
     std::string_view value;
     if (from[key].get_string().get(value) != simdjson::SUCCESS) {
-        return bad(fmt::format("no string \"{}\" at the top", key));
+        return bad(fmt::format("no string \"{}\"", key));
     }
     return std::string(value);
 }
@@ -60,6 +60,51 @@ Result<StructLayout> parse_struct(std::string_view name, const element& value) {
         result.fields.emplace(std::string(key), Field{offset, size});
     }
     return result;
+}
+
+Result<StructLayouts> parse_structs(const object& from, std::string_view where) {
+    object structs;
+    if (from["structs"].get_object().get(structs) != simdjson::SUCCESS) {
+        return bad(fmt::format("no \"structs\" {}", where));
+    }
+    StructLayouts result;
+    for (const auto& [key, value] : structs) {
+        ASSIGN_OR_RETURN(auto parsed, parse_struct(key, value));
+        result.emplace(std::string(key), std::move(parsed));
+    }
+    return result;
+}
+
+/// Of structures that the release has before them.
+Result<std::vector<LayoutPatch>> parse_patches(simdjson::simdjson_result<element> json,
+                                               const StructLayouts& before) {
+    std::vector<LayoutPatch> patches;
+    if (json.error() == simdjson::NO_SUCH_FIELD) {
+        return patches;
+    }
+    simdjson::dom::array list;
+    if (json.get_array().get(list) != simdjson::SUCCESS) {
+        return bad("\"patches\" is not an array");
+    }
+    for (const auto& entry : list) {
+        object patch;
+        if (entry.get_object().get(patch) != simdjson::SUCCESS) {
+            return bad("one of \"patches\" is not an object");
+        }
+        ASSIGN_OR_RETURN(const auto version, text(patch, "erts"));
+        const auto erts = erts_version(version);
+        if (!erts.is_known() || (!patches.empty() && erts <= patches.back().erts)) {
+            return bad(fmt::format("\"patches\": '{}' is no later version of ERTS", version));
+        }
+        ASSIGN_OR_RETURN(auto structs, parse_structs(patch, "in one of \"patches\""));
+        for (const auto& [name, body] : structs) {
+            if (!before.contains(name)) {
+                return bad(fmt::format("\"patches\": {} is no structure of the layout", name));
+            }
+        }
+        patches.push_back({erts, std::move(structs)});
+    }
+    return patches;
 }
 
 }  // namespace
@@ -101,15 +146,10 @@ Result<Layout> Layout::parse(std::string_view json) {
         }
         layout.architecture_ = *architecture;
     }
-    object structs;
+    ASSIGN_OR_RETURN(layout.structs_, parse_structs(top, "at the top"));
     object constants;
-    if (top["structs"].get_object().get(structs) != simdjson::SUCCESS ||
-        top["constants"].get_object().get(constants) != simdjson::SUCCESS) {
-        return bad("no \"structs\" or no \"constants\"");
-    }
-    for (const auto& [key, value] : structs) {
-        ASSIGN_OR_RETURN(auto parsed, parse_struct(key, value));
-        layout.structs_.emplace(std::string(key), std::move(parsed));
+    if (top["constants"].get_object().get(constants) != simdjson::SUCCESS) {
+        return bad("no \"constants\"");
     }
     for (const auto& [key, value] : constants) {
         std::uint64_t constant = 0;
@@ -118,7 +158,22 @@ Result<Layout> Layout::parse(std::string_view json) {
         }
         layout.constants_.emplace(std::string(key), constant);
     }
+    ASSIGN_OR_RETURN(layout.patches_, parse_patches(top["patches"], layout.structs_));
     return layout;
+}
+
+Layout Layout::at(ErtsVersion version) const {
+    auto result = *this;
+    result.patches_.clear();
+    for (const auto& patch : patches_) {
+        if (version < patch.erts) {
+            break;
+        }
+        for (const auto& [name, body] : patch.structs) {
+            result.structs_[name] = body;
+        }
+    }
+    return result;
 }
 
 Layout Layout::moved(const std::string& structure, const std::string& field,

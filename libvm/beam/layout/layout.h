@@ -2,6 +2,7 @@
 
 #include <libdump/base/architecture.h>
 #include <libdump/base/error.h>
+#include <libdump/format/erts_version.h>
 
 #include <cstdint>
 #include <initializer_list>
@@ -10,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace beamdump::beam {
 
@@ -43,6 +45,14 @@ struct StructLayout {
     std::map<std::string, Field, std::less<>> fields;
 };
 
+using StructLayouts = std::map<std::string, StructLayout, std::less<>>;
+
+/// Whole structures that a patch of the release changed.
+struct LayoutPatch {
+    ErtsVersion erts;  ///< from this version on
+    StructLayouts structs;
+};
+
 /// The structure layouts of one release, read from schemas/layouts.
 class Layout {
   public:
@@ -56,12 +66,15 @@ class Layout {
     [[nodiscard]] Architecture architecture() const { return architecture_; }
     [[nodiscard]] const std::string& json() const { return json_; }
 
-    [[nodiscard]] const std::map<std::string, StructLayout, std::less<>>& structures() const {
-        return structs_;
-    }
+    [[nodiscard]] const StructLayouts& structures() const { return structs_; }
     [[nodiscard]] const std::map<std::string, std::uint64_t, std::less<>>& constants() const {
         return constants_;
     }
+    /// For nodes of that version of the runtime system: with each structure as the last patch up to
+    /// it has it. An unknown version is the release's first.
+    [[nodiscard]] Layout at(ErtsVersion version) const;
+    /// By version, ascending.
+    [[nodiscard]] const std::vector<LayoutPatch>& patches() const { return patches_; }
     /// A copy with one field moved by `bytes`, to test the checks.
     [[nodiscard]] Layout moved(const std::string& structure, const std::string& field,
                                std::uint32_t bytes) const;
@@ -82,8 +95,9 @@ class Layout {
     std::string release_;
     Architecture architecture_ = Architecture::kX86_64;
     std::string json_;
-    std::map<std::string, StructLayout, std::less<>> structs_;
+    StructLayouts structs_;
     std::map<std::string, std::uint64_t, std::less<>> constants_;
+    std::vector<LayoutPatch> patches_;
 };
 
 /// Resolves names and keeps the first missing one, so that a walker can resolve all of its fields

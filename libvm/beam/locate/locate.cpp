@@ -11,7 +11,7 @@
 namespace beamdump::beam {
 namespace {
 
-Result<Layout> choose_layout(const std::string& release, Architecture architecture,
+Result<Layout> choose_layout(const RuntimeVersion& version, Architecture architecture,
                              const LocateOptions& options) {
     if (options.layout && options.layout->architecture() != architecture) {
         return fail(ErrorCode::kUnsupported,
@@ -20,19 +20,20 @@ Result<Layout> choose_layout(const std::string& release, Architecture architectu
                                 name_of(options.layout->architecture())));
     }
     if (options.layout) {
-        return *options.layout;
+        return options.layout->at(erts_version(version.erts_version));
     }
-    ASSIGN_OR_RETURN(auto layouts, known_layouts(options, architecture));
+    ASSIGN_OR_RETURN(const auto layouts, known_layouts(options, architecture));
     std::string known;
-    for (auto& layout : layouts) {
-        if (layout.release() == release) {
-            return std::move(layout);
+    for (const auto& layout : layouts) {
+        if (layout.release() == version.otp_release) {
+            return layout.at(erts_version(version.erts_version));
         }
         known += fmt::format("{}{}", known.empty() ? "" : ", ", layout.release());
     }
-    return fail(ErrorCode::kNoLayout,
-                fmt::format("no layout for OTP {} on {} (known: {}); give one with --layout FILE",
-                            release, name_of(architecture), known.empty() ? "none" : known));
+    return fail(
+        ErrorCode::kNoLayout,
+        fmt::format("no layout for OTP {} on {} (known: {}); give one with --layout FILE",
+                    version.otp_release, name_of(architecture), known.empty() ? "none" : known));
 }
 
 }  // namespace
@@ -66,8 +67,7 @@ Result<std::unique_ptr<Vm>> locate_vm(std::unique_ptr<target::Target> target,
     const auto symbols = Symbols::of(*target, options.no_symbols);
     ASSIGN_OR_RETURN(const auto search, ImageSearch::read(*target));
     ASSIGN_OR_RETURN(const auto version, find_version(*target, symbols, search));
-    ASSIGN_OR_RETURN(auto layout,
-                     choose_layout(version.otp_release, target->image().architecture(), options));
+    ASSIGN_OR_RETURN(auto layout, choose_layout(version, target->image().architecture(), options));
     auto vm = std::make_unique<Vm>(std::move(target), std::move(layout), options.sizes);
     VmFinder finder(*vm, symbols, search);
     RETURN_IF_ERROR(finder.find(version));

@@ -176,7 +176,7 @@ class Recorded {
             line.online = !scheduler.suspended();
         }
         if (scheduler.has_aux_work_flags()) {
-            line.aux_work = flag_names(FlagWord::kAuxWork, scheduler.aux_work_flags(), 0);
+            line.aux_work = flag_names(FlagWord::kAuxWork, scheduler.aux_work_flags(), {});
         }
         if (scheduler.has_current_owner_id()) {
             line.process = pid_text(scheduler.current_owner_id());

@@ -177,7 +177,7 @@ std::optional<std::string> status_text(records::ProcessStatus status) {
 }
 
 std::string flag_text(const Dump& dump, FlagWord word, std::uint64_t bits) {
-    return flag_names(word, bits, release_number(dump.node().otp_release()));
+    return flag_names(word, bits, erts_version(dump.node().erts_version()));
 }
 
 std::optional<std::string> void_reason_text(records::VoidReason reason) {

@@ -25,7 +25,7 @@ constexpr unsigned kBits = 32;
 /// A process's state bits as the VM names them in "Internal State" (erl_process_dump.c,
 /// erts_dump_extended_process_state(), and erl_process.h, ERTS_PSFLG_*; OTP 25.2.3, 27.3.4 and
 /// 29.1.1).
-std::string internal_state_text(std::uint32_t bits, unsigned release) {
+std::string internal_state_text(std::uint32_t bits, ErtsVersion version) {
     const auto priority = [bits](unsigned which) {
         return kPriorities[(bits >> (which * kStatePriorityBits)) & 3U];
     };
@@ -33,7 +33,7 @@ std::string internal_state_text(std::uint32_t bits, unsigned release) {
                                    priority(1), priority(2));
     for (unsigned bit = kFirstStateFlag; bit < kBits; ++bit) {
         if ((bits >> bit & 1U) != 0) {
-            const auto name = flag_name(FlagWord::kState, bit, release);
+            const auto name = flag_name(FlagWord::kState, bit, version);
             text += kBetweenFlags;
             text += name ? std::string(*name) : fmt::format("UNKNOWN({})", std::uint32_t{1} << bit);
         }
@@ -243,7 +243,7 @@ class ProcessSection {
         if (process_.has_state_bits()) {
             out_.put("Internal State: ");
             out_.put(internal_state_text(process_.state_bits(),
-                                         release_number(dump_.node().otp_release())));
+                                         erts_version(dump_.node().erts_version())));
             out_.put('\n');
         } else if (process_.has_priority()) {
             // A conversion keeps only the priority of the internal state.

@@ -72,6 +72,49 @@ TEST(Layout, RefusesWhatIsNotALayout) {
     EXPECT_THAT(Layout::parse(with("\"name\"", "\"nam\"")).error().message, HasSubstr("name"));
 }
 
+/// The small one, whose structure patches 3.1 and 3.2.0.1 changed.
+std::string with_patches(std::string_view first = "3.1", std::string_view structure = "Thing") {
+    constexpr std::string_view kPatch =
+        R"({{"erts": "{}", "structs": {{"{}": {{"bytes": {}, "fields": {{"next": {{"offset": {}, "bytes": 8}}}}}}}}}})";
+    const auto patch = [&](std::string_view erts, int offset) {
+        return fmt::format(kPatch, erts, structure, offset + 8, offset);
+    };
+    return with(R"("structs")", fmt::format(R"("patches": [{}, {}], "structs")", patch(first, 16),
+                                            patch("3.2.0.1", 24)));
+}
+
+TEST(Layout, PatchesOfAReleaseChangeStructures) {
+    const auto layout = Layout::parse(with_patches());
+    ASSERT_TRUE(layout) << layout.error().message;
+    ASSERT_EQ(layout->patches().size(), 2U);
+    const auto offset = [&layout](std::string_view version) {
+        return layout->at(erts_version(version)).field("Thing", "next")->offset;
+    };
+    for (const auto* version : {"", "3.0", "3.0.99"}) {
+        EXPECT_EQ(offset(version), 8U) << version;
+    }
+    for (const auto* version : {"3.1", "3.1.5", "3.2", "3.2.0"}) {
+        EXPECT_EQ(offset(version), 16U) << version;
+    }
+    for (const auto* version : {"3.2.0.1", "3.3"}) {
+        EXPECT_EQ(offset(version), 24U) << version;
+    }
+    EXPECT_EQ(layout->at(erts_version("3.3")).constant("answer"), 42U);
+    EXPECT_TRUE(layout->at(erts_version("3.3")).patches().empty());
+}
+
+TEST(Layout, RefusesPatchesOutOfOrderOrOfUnknownStructures) {
+    EXPECT_THAT(Layout::parse(with_patches("3.2.0.1")).error().message,
+                HasSubstr("'3.2.0.1' is no later version"));
+    EXPECT_THAT(Layout::parse(with_patches("new")).error().message,
+                HasSubstr("'new' is no later version"));
+    EXPECT_THAT(Layout::parse(with_patches("3.1", "Other")).error().message,
+                HasSubstr("Other is no structure of the layout"));
+    EXPECT_THAT(
+        Layout::parse(with("\"constants\"", "\"patches\": 1, \"constants\"")).error().message,
+        HasSubstr("not an array"));
+}
+
 TEST(Layout, IsOfOneArchitecture) {
     EXPECT_EQ(Layout::parse(kSmall)->architecture(), Architecture::kX86_64) << "older files";
     const auto of = [](std::string_view name) {
@@ -81,6 +124,21 @@ TEST(Layout, IsOfOneArchitecture) {
     EXPECT_EQ(of("x86-64")->architecture(), Architecture::kX86_64);
     EXPECT_EQ(of("aarch64")->architecture(), Architecture::kAarch64);
     EXPECT_THAT(of("arm64").error().message, HasSubstr("'arm64', neither x86-64 nor aarch64"));
+}
+
+/// What a node of OTP 25 counts of a connection is elsewhere from 25.3 on.
+TEST(Layout, OfOtp25HasThePatchesOfItsNodes) {
+    const auto layout = *Layout::parse(
+        std::ranges::find(builtin_layouts(), std::string_view("otp-25"), &BuiltinLayout::name)
+            ->json);
+    const auto in = [&layout](std::string_view version) {
+        return layout.at(erts_version(version)).field("DistEntry", "in")->offset;
+    };
+    EXPECT_EQ(in("13.1.5"), 248U);
+    EXPECT_EQ(in("13.2"), 256U);
+    EXPECT_EQ(in("13.2.2.17"), 256U);
+    EXPECT_EQ((*layout.at(erts_version("13.2.2.5")).structure("ErtsPSD"))->bytes, 80U);
+    EXPECT_EQ((*layout.at(erts_version("13.2.2.6")).structure("ErtsPSD"))->bytes, 88U);
 }
 
 TEST(Layout, BuiltInOnesParseAndNameTheirRelease) {

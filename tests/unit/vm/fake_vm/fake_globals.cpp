@@ -41,7 +41,7 @@ void FakeVm::make_version() {
     read_only.place_text(fmt::format(
         "Erlang/OTP {}%s [erts-99.1] [source] [64-bit] [smp:%beu:%beu] [jit:ns%s]", release_));
     text("etp_otp_release", release_);
-    text("etp_erts_version", "99.1");
+    text("etp_erts_version", kFakeErts);
     symbols_["etp_beamasm"] = read_only.place_words({1});
     symbols_["etp_arch_bits"] = read_only.place_words({64});
 }

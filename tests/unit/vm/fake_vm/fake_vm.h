@@ -29,6 +29,9 @@ struct FakeModule {
     std::vector<Address> functions;  ///< where each function's code begins
 };
 
+/// The version of its runtime system, later than each patch of a layout.
+inline constexpr std::string_view kFakeErts = "99.1";
+
 /// The address space of a node that exists only in a test, built with one of the program's layouts:
 /// it matches a release as far as the layout does. It has all tables of the runtime, its own node
 /// and atoms from the start; the rest is added (see also fake_process.h, fake_queue.h,
