@@ -193,7 +193,9 @@ CONSTANT(ets_ca_ordered_set, DB_CA_ORDERED_SET)
 CONSTANT(ets_write_concurrency, DB_FINE_LOCKED)
 CONSTANT(ets_read_concurrency, DB_FREQ_READ)
 CONSTANT(ets_named, DB_NAMED_TABLE)
+#ifdef DB_FINE_LOCKED_AUTO
 CONSTANT(ets_write_concurrency_auto, DB_FINE_LOCKED_AUTO)
+#endif
 
 CONSTANT(port_state_connected, ERTS_PORT_SFLG_CONNECTED)
 CONSTANT(port_state_exiting, ERTS_PORT_SFLG_EXITING)
@@ -218,6 +220,8 @@ CONSTANT(dist_flag_published, DFLAG_PUBLISHED)
 CONSTANT(term_scheme, 3)
 #elif defined(BIN_REF_SUBTAG)
 CONSTANT(term_scheme, 2)
+#elif _PID_NUM_SIZE == 28
+CONSTANT(term_scheme, 6)
 #else
 CONSTANT(term_scheme, 1)
 #endif

@@ -223,6 +223,7 @@ enum class TermScheme : std::uint16_t {
     kOtp29 = 3,     ///< 64-bit, OTP 28 and 29: as kOtp27 without FunRef; native records (29)
     kOtp24 = 4,     ///< as kOtp25 with a fun's counts in its header: of R12 to OTP 24, text only
     kR11 = 5,       ///< as kOtp24 with a ProcBin of five words: of R10 and R11, text only
+    kOtp26 = 6,     ///< 64-bit, OTP 26: as kOtp25 with the identifiers of kOtp27
     kNeutral = 64,  ///< reserved: words made from a crash dump's text
 };
 

@@ -22,7 +22,7 @@ Result<TagScheme> node_scheme(const Dump& dump) {
         scheme->doubled_addresses = node_word_bytes(dump) < kWordBytes;
     }
     // Words of a converted crash dump have identifiers' numbers, not slots of a table.
-    if (!scheme || scheme->id == format::TermScheme::kOtp25 || is_of_crash_dump(dump)) {
+    if (!scheme || !scheme->slots_in_identifiers || is_of_crash_dump(dump)) {
         return scheme;
     }
     scheme->pid_slots = node.process_limit();

@@ -48,9 +48,24 @@ constexpr TagScheme kOtp25Scheme = {
     .large_maps_as_pairs = false,
 };
 
+/// erl_term.h, erl_ptab.h, erl_map.c, erl_bif_info.c and erl_printf_term.c of OTP 26.2.5, ARCH_64.
+constexpr TagScheme otp26_scheme() {
+    TagScheme scheme = kOtp25Scheme;
+    scheme.id = format::TermScheme::kOtp26;
+    scheme.pid_bits = 60;
+    scheme.pid_number_bits = 28;
+    scheme.port_bits = 60;
+    scheme.slots_in_identifiers = true;
+    scheme.pid_in_reference = true;
+    scheme.large_maps_as_pairs = true;
+    scheme.atom_keys_by_index = true;
+    scheme.writable_binaries_listed = true;
+    return scheme;
+}
+
 /// erl_term.h, erl_bits.h, erl_fun.h and erl_printf_term.c of OTP 27.3.4, ARCH_64.
 constexpr TagScheme otp27_scheme() {
-    TagScheme scheme = kOtp25Scheme;
+    TagScheme scheme = otp26_scheme();
     scheme.id = format::TermScheme::kOtp27;
     scheme.by_subtag[1] = BoxedKind::kFunRef;
     scheme.by_subtag[7] = BoxedKind::kUnknown;
@@ -59,18 +74,12 @@ constexpr TagScheme otp27_scheme() {
     scheme.by_subtag[10] = BoxedKind::kRefcBinary;
     scheme.by_subtag[11] = BoxedKind::kFlatMap;
     scheme.by_subtag[15] = BoxedKind::kUnknown;
-    scheme.pid_bits = 60;
-    scheme.pid_number_bits = 28;
-    scheme.port_bits = 60;
     scheme.heap_binary_in_bits = true;
     scheme.refc_words = 3;
     scheme.refc_binary = 1;
     scheme.fun_in_header = true;
     scheme.fun_environment = otp27::kFunEnvironment;
     scheme.export_words = otp27::kFunEnvironment;
-    scheme.pid_in_reference = true;
-    scheme.large_maps_as_pairs = true;
-    scheme.atom_keys_by_index = true;
     return scheme;
 }
 
@@ -169,6 +178,9 @@ std::uint64_t bitmap_items(std::uint64_t header) {
 Result<TagScheme> scheme_of(format::TermScheme id) {
     if (id == format::TermScheme::kOtp25) {
         return kOtp25Scheme;
+    }
+    if (id == format::TermScheme::kOtp26) {
+        return otp26_scheme();
     }
     if (id == format::TermScheme::kOtp27) {
         return otp27_scheme();

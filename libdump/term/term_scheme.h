@@ -65,20 +65,22 @@ struct TagScheme {
     unsigned pid_bits = 0;         ///< printed bits of a local pid's data
     unsigned pid_number_bits = 0;  ///< of these, the low ones: its number; the others: its serial
     unsigned port_bits = 0;
+    bool slots_in_identifiers = false;  ///< the low bits of a local one are its slot
     /// Slots of the node's tables, if identifiers' words have slots (format::identifier_data());
     /// else 0.
     std::uint64_t pid_slots = 0;
     std::uint64_t port_slots = 0;
-    bool heap_binary_in_bits = false;   ///< its second word counts bits, not bytes
-    std::uint64_t refc_words = 0;       ///< size of the object that refers to a Binary
-    std::uint64_t refc_binary = 0;      ///< word in it with the Binary's address
-    bool fun_in_header = false;         ///< arity and size of the environment
-    bool fun_kind_in_header = false;    ///< whether it is external; else it has no environment
-    std::uint64_t fun_environment = 0;  ///< word that it begins at
-    std::uint64_t export_words = 0;     ///< size of an external fun
-    bool pid_in_reference = false;      ///< the pid of an alias is printed as two more numbers
-    bool large_maps_as_pairs = false;   ///< printed as pairs, without inner nodes
-    bool prints_no_value = false;       ///< for the catch with index 0, e.g. a missing default
+    bool heap_binary_in_bits = false;       ///< its second word counts bits, not bytes
+    std::uint64_t refc_words = 0;           ///< size of the object that refers to a Binary
+    std::uint64_t refc_binary = 0;          ///< word in it with the Binary's address
+    bool fun_in_header = false;             ///< arity and size of the environment
+    bool fun_kind_in_header = false;        ///< whether it is external; else it has no environment
+    std::uint64_t fun_environment = 0;      ///< word that it begins at
+    std::uint64_t export_words = 0;         ///< size of an external fun
+    bool pid_in_reference = false;          ///< the pid of an alias is printed as two more numbers
+    bool large_maps_as_pairs = false;       ///< printed as pairs, without inner nodes
+    bool writable_binaries_listed = false;  ///< by process_info(binary)
+    bool prints_no_value = false;           ///< for the catch with index 0, e.g. a missing default
     bool atom_keys_by_index = false;  ///< atom keys of small maps are in the order of their indexes
     /// Converted from a crash dump of a node with four-byte words: objects are at doubled
     /// addresses, since words have eight bytes in the dump.

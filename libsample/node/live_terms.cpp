@@ -58,9 +58,8 @@ Result<LiveTerms> LiveTerms::open(ObservedNode& node) {
     ASSIGN_OR_RETURN(auto scheme, scheme_of(static_cast<format::TermScheme>(number)));
     ASSIGN_OR_RETURN(const auto processes, beam::IdTable::processes(vm));
     ASSIGN_OR_RETURN(const auto ports, beam::IdTable::ports(vm));
-    const bool with_slots = scheme.id != format::TermScheme::kOtp25;
-    scheme.pid_slots = with_slots ? processes.slots() : 0;
-    scheme.port_slots = with_slots ? ports.slots() : 0;
+    scheme.pid_slots = scheme.slots_in_identifiers ? processes.slots() : 0;
+    scheme.port_slots = scheme.slots_in_identifiers ? ports.slots() : 0;
     return LiveTerms(std::make_shared<Context>(node), scheme);
 }
 

@@ -70,6 +70,7 @@ struct Placed {
 /// Sorted by offset; a field that contains others comes before them.
 std::vector<Placed> by_offset(const beam::StructLayout& structure) {
     std::vector<Placed> fields;
+    fields.reserve(structure.fields.size());
     for (const auto& [name, field] : structure.fields) {
         fields.push_back({name, field});
     }
@@ -174,7 +175,8 @@ std::vector<Content> with_term_schemes(const std::vector<Content>& contents) {
         if (!content.constants.contains(kTermScheme)) {
             continue;
         }
-        for (const auto scheme : {TermScheme::kOtp25, TermScheme::kOtp27, TermScheme::kOtp29}) {
+        for (const auto scheme :
+             {TermScheme::kOtp25, TermScheme::kOtp26, TermScheme::kOtp27, TermScheme::kOtp29}) {
             auto other = content;
             other.constants[kTermScheme] = static_cast<std::uint64_t>(scheme);
             other.from =

@@ -279,7 +279,7 @@ tell([<<"related">>]) ->
 
 trace(Processes, Tracer) ->
     case erlang:system_info(otp_release) of
-        "25" ->
+        Release when Release < "27" ->
             [1 = erlang:trace(Pid, true, [send, call, {tracer, Tracer}]) || Pid <- Processes],
             [];
         _ ->
@@ -292,7 +292,7 @@ trace(Processes, Tracer) ->
 %% In any session.
 traced(Pid) ->
     case erlang:system_info(otp_release) of
-        "25" ->
+        Release when Release < "27" ->
             erlang:trace_info(Pid, flags) =/= {flags, []};
         _ ->
             trace:session_info(Pid) =/= []
@@ -309,7 +309,7 @@ trace_calls(Tracer) ->
                                   {{gen_server, call, 2}, [{meta, Tracer}]},
                                   {{gen_server, '_', '_'}, [global]}]],
     case erlang:system_info(otp_release) of
-        "25" ->
+        Release when Release < "27" ->
             [];
         _ ->
             Planted = trace:session_create(planted_calls, Tracer, []),

@@ -25,7 +25,10 @@ Result<UsedBlockReader> UsedBlockReader::open(Vm& vm, std::uint64_t first_bytes)
     RETURN_IF_ERROR(names.outcome());
     reader.scheme_ = scheme;
     reader.first_bytes_ = std::min<std::uint64_t>(first_bytes, kMostFirstBytes);
-    reader.tag_words_ = scheme.id == format::TermScheme::kOtp25 ? 1 : 2;
+    // alcu_atag_t (erl_alloc_util.c) has one word up to OTP 26.
+    const bool one_word =
+        scheme.id == format::TermScheme::kOtp25 || scheme.id == format::TermScheme::kOtp26;
+    reader.tag_words_ = one_word ? 1 : 2;
     return reader;
 }
 

@@ -56,7 +56,13 @@ Result<void> check_subtags(const Layout& layout, const TagScheme& scheme) {
     }
     LayoutNames names(layout);
     const auto binary = names.field({runtime::BinRef::val, runtime::ProcBin::val});
+    const auto pid_number_bits = names.constant(runtime::constant::pid_number_bits);
     RETURN_IF_ERROR(names.outcome());
+    if (scheme.pid_number_bits != pid_number_bits) {
+        return fail(ErrorCode::kImplausible,
+                    fmt::format("expected pids of term scheme {}, found numbers of {} bits",
+                                static_cast<unsigned>(scheme.id), pid_number_bits));
+    }
     if (scheme.heap_binary_in_bits != said.back() ||
         binary.offset != scheme.refc_binary * sizeof(std::uint64_t)) {
         return fail(ErrorCode::kImplausible,

@@ -263,7 +263,7 @@ Result<void> EmulatorReader::state(records::Emulator& into) {
         }
     } else {
         const bool found = tables.code_write_queue && tables.code_write_seized;
-        const bool one = vm_->facts().otp_release < "27";
+        const bool one = vm_->facts().otp_release < "26";
         RETURN_IF_ERROR(permission(
             records::PERMISSION_KIND_CODE_WRITE,
             one ? "code write permission" : "code staging and modification permissions",

@@ -88,12 +88,16 @@ Result<VersionText> find_version_text(const ImageSearch& search) {
 }
 
 bool is_otp_version(std::string_view text) {
-    if (const auto candidate = text.find("-rc"); candidate != std::string_view::npos) {
-        const auto number = text.substr(candidate + std::string_view("-rc").size());
+    // A release candidate (29.0-rc1), or a distributor's own build (EMQX's 26.2.5-3).
+    if (const auto suffix = text.find('-'); suffix != std::string_view::npos) {
+        auto number = text.substr(suffix + 1);
+        if (number.starts_with("rc")) {
+            number.remove_prefix(2);
+        }
         if (number.empty() || number.find_first_not_of(kDigits) != std::string_view::npos) {
             return false;
         }
-        text = text.substr(0, candidate);
+        text = text.substr(0, suffix);
     }
     while (!text.empty()) {
         const auto digits = std::min(text.find_first_not_of(kDigits), text.size());

@@ -28,7 +28,7 @@ std::optional<VersionText> parse_version_text(std::string_view text);
 /// Finds the runtime's own in its data. kUnsupported if there is none, or several that differ.
 Result<VersionText> find_version_text(const ImageSearch& search);
 
-/// Whether a text is a version like "27.3.4.1" or "28.0-rc1".
+/// Whether a text is a version like "27.3.4.1" or "28.0-rc1", or a distributor's like "26.2.5-3".
 bool is_otp_version(std::string_view text);
 
 /// "27.3.4.1" or "28.0-rc1": the only text in the runtime's data that has the form of a version of

@@ -128,7 +128,7 @@ std::optional<std::uint64_t> PidWords::owner_id(std::uint64_t word) const {
     return format::owner_id_of(data & ((std::uint64_t{1} << number_bits) - 1), data >> number_bits);
 }
 
-// erl_term.h: number and serial share 28 bits in OTP 25; from OTP 27 on 28 are the number's alone.
+// erl_term.h: number and serial share 28 bits in OTP 25; from OTP 26 on 28 are the number's alone.
 bool PidWords::holds_slot() const {
     return number_bits >= kDataBits;
 }
@@ -142,8 +142,7 @@ Result<TagScheme> port_scheme(Vm& vm) {
     ASSIGN_OR_RETURN(const auto ports, IdTable::ports(vm));
     ASSIGN_OR_RETURN(const auto number, vm.layout().constant(runtime::constant::term_scheme));
     ASSIGN_OR_RETURN(auto scheme, scheme_of(static_cast<format::TermScheme>(number)));
-    // In OTP 25 a word's lower half has no slot (erl_ptab.h).
-    scheme.port_slots = scheme.id == format::TermScheme::kOtp25 ? 0 : ports.slots();
+    scheme.port_slots = scheme.slots_in_identifiers ? ports.slots() : 0;
     return scheme;
 }
 

@@ -71,7 +71,7 @@ struct EmulatorTables {
     std::optional<Address> code_write_queue;    ///< these two of code_ix.c: up to OTP 26
     std::optional<Address> code_write_seized;
     std::optional<Address> code_modification;        ///< code_mod_permission: OTP 27 and 28
-    std::optional<Address> code_staging;             ///< code_stage_permission: OTP 27 and 28
+    std::optional<Address> code_staging;             ///< code_stage_permission: OTP 26 to 28
     std::optional<Address> persistent_term_updater;  ///< updater_process
     std::optional<Address> persistent_term_queue;    ///< update_queue
     std::optional<Address> trace_sessions;  ///< erts_trace_session_0, the first: from OTP 27 on

@@ -28,7 +28,7 @@ TRACED = 300
 DELAYED, DELAYED_BYTES = 5_000, 1_000
 KEPT, KEPT_BYTES = 200, 40_000
 # What is known of permissions; the executable of 29 has no names of what it would be read by.
-HAS_PERMISSIONS = RELEASE in ("25", "27")
+HAS_PERMISSIONS = int(RELEASE) < 29
 
 
 def by_name(items, key="process"):
@@ -150,11 +150,11 @@ class Emulator(unittest.TestCase):
                          ["second_put", "third_put"])
         self.assertIn("waits for the permission persistent_term_update",
                       suspended["second_put"]["reasons"])
-        code = permissions["code_write" if RELEASE == "25" else "code_staging"]
+        code = permissions["code_write" if int(RELEASE) < 26 else "code_staging"]
         self.assertTrue(code["held"])
         self.assertEqual([process["registered_name"] for process in code["waiting"]],
                          ["emulator_second"])
-        if RELEASE == "25":
+        if int(RELEASE) < 26:
             self.assertNotIn("holder", code)
             self.assertEqual([process["registered_name"] for process in code["may_hold"]],
                              ["emulator_first"])
@@ -195,7 +195,7 @@ class Emulator(unittest.TestCase):
     def test_who_traces(self):
         """By tracer, from OTP 27 on by session; a session that traces nothing where their list is known."""
         self.assertEqual(self.node.ask(f"emulator trace {TRACED}"), str(TRACED + 1))
-        sessions = RELEASE != "25"
+        sessions = int(RELEASE) >= 27
         expected = {("planted_session" if sessions else None, "planted_tracer"): (TRACED, "send | call"),
                     ("legacy" if sessions else None, "other_tracer"): (1, "receive")}
         if RELEASE == "27":
@@ -213,7 +213,7 @@ class Emulator(unittest.TestCase):
     def test_which_functions_are_traced(self):
         """By the node's own word for each function of each module; afterwards none."""
         told = self.node.ask("emulator trace_calls")
-        expected = {(f"{module}:{function}/{arity}", None if RELEASE == "25" else session,
+        expected = {(f"{module}:{function}/{arity}", None if int(RELEASE) < 27 else session,
                      frozenset(flags.split(",")))
                     for module, function, arity, session, flags in re.findall(
                         r"\{(\w+),(\w+),(\d+),(\w+),\[([\w,]+)\]\}", told)}
@@ -279,7 +279,7 @@ class Emulator(unittest.TestCase):
     def test_a_list_without_end(self):
         """A process whose list of off-heap objects is a circle has ended: its scheduler is lost."""
         # Of a Binary (erl_binary.h): its flags are before its reference count, from 27 on another word too.
-        pid = self.node.ask(f"emulator circle {8 if RELEASE == '25' else 16}")
+        pid = self.node.ask(f"emulator circle {8 if int(RELEASE) < 27 else 16}")
         for _ in range(MOST_TRIES):
             report = self.report()
             lost = [line for line in report["thread_progress"] if "off_heap_circle" in line]

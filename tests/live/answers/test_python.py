@@ -163,7 +163,7 @@ class Python(unittest.TestCase):
         self.assertIsInstance(terms["function"][0], beamdump.Pid)
         self.assertEqual([type(part) for part in terms["function"]], [beamdump.Pid])
         self.assertEqual(len(terms["function"]), 1)
-        if RELEASE == "25":
+        if int(RELEASE) < 27:
             # Later releases do not keep who made a fun.
             self.assertEqual(terms["function"].at("creator"), terms["pid"])
         with self.assertRaises(IndexError):

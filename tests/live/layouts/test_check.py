@@ -69,7 +69,7 @@ class Check(unittest.TestCase):
             listed += [f"{structure}.{field}" for field in words]
         self.assertEqual(len(listed), fields - seen)
         self.assertGreater(seen, 40)
-        if RELEASE == "25":
+        if int(RELEASE) < 27:
             self.assertEqual(set(listed) & set(CHECKED), set())
 
     def test_the_estimate_is_of_the_right_size(self):

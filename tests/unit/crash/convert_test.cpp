@@ -127,6 +127,17 @@ TEST(Convert, DecodesNativeRecords) {
     EXPECT_EQ(Converted(with_messages(27, kMessages, kRecords)).outcome().malformed_lines, 3U);
 }
 
+TEST(Convert, KeepsIdentifiersOf60BitsFromOtp26On) {
+    const auto messages = [](std::string_view version) {
+        auto text = with_messages(27, "P<0.40000.9>:N\np<0.300000000>:N\n", "");
+        const std::string_view erts = "erts-15.2.7";
+        text.replace(text.find(erts), erts.size(), version);
+        return Converted(text).messages("<0.9.1>");
+    };
+    EXPECT_THAT(messages("erts-14.2.5"), ElementsAre("<0.40000.9>", "#Port<0.300000000>"));
+    EXPECT_THAT(messages("erts-15.2.7"), ElementsAre("<0.40000.9>", "#Port<0.300000000>"));
+}
+
 TEST(Convert, TellsThatANativeRecordMayHaveEndedTheDump) {
     constexpr std::size_t kBuffer = 64U << 10U;
     const auto missing = [](int release, std::size_t size) {

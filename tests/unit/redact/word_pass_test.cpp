@@ -64,7 +64,8 @@ void expect_pass(TermScheme id, const Words& before, const Words& after,
 }
 
 TEST(WordPass, HidesTermsOfAllReleases) {
-    for (const auto id : {TermScheme::kOtp25, TermScheme::kOtp27, TermScheme::kOtp29}) {
+    for (const auto id :
+         {TermScheme::kOtp25, TermScheme::kOtp26, TermScheme::kOtp27, TermScheme::kOtp29}) {
         // A tuple, two cells, a float, a big integer, an empty tuple, a map of two.
         expect_pass(
             id,
@@ -123,7 +124,8 @@ TEST(WordPass, OverwritesWhatIsNoTerm) {
                          0x7061'7373'7061'7373};
     for (const auto layout :
          {WordLayout::kObjects, WordLayout::kTerms, WordLayout::kStack, WordLayout::kRow}) {
-        for (const auto id : {TermScheme::kOtp25, TermScheme::kOtp27, TermScheme::kOtp29}) {
+        for (const auto id :
+             {TermScheme::kOtp25, TermScheme::kOtp26, TermScheme::kOtp27, TermScheme::kOtp29}) {
             std::uint64_t blanked = 0;
             const auto after = passed(id, Level::kText, layout, texts, 1, &blanked);
             for (std::size_t at = 0; at < texts.size(); ++at) {

@@ -16,7 +16,7 @@ namespace beamdump::query {
 
 /// A permission of the emulator, which one process or job of the VM has at a time.
 struct PermissionLine {
-    /// code_write (up to OTP 26), code_staging and code_modification (from 27 on), or
+    /// code_write (up to OTP 25), code_staging and code_modification (from 26 on), or
     /// persistent_term_update
     std::string name;
     bool held = false;

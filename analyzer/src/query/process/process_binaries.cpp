@@ -70,8 +70,7 @@ Result<void> visit_off_heap_binaries(Dump& dump, OpenedProcess& process, OffHeap
                                      const VisitBinary& visit) {
     OffHeapWalk walk(process, lists, visit);
     walk.list(process.run.process.off_heap_first_address());
-    if (process.scheme.id != format::TermScheme::kOtp25) {
-        // As process_info(binary) does from OTP 27 on (erl_bif_info.c).
+    if (process.scheme.writable_binaries_listed) {
         walk.list(process.run.process.writable_binaries_first_address());
     }
     const auto is_listed = [lists](format::RegionKind kind) {

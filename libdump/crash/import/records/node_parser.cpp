@@ -1,5 +1,6 @@
 #include <libdump/crash/import/records/node_parser.h>
 #include <libdump/crash/import/words/code_parser.h>
+#include <libdump/format/erts_version.h>
 
 #include <algorithm>
 #include <array>
@@ -70,52 +71,28 @@ void read_version(std::string_view version, records::Node& node) {
     }
 }
 
-constexpr std::uint64_t erts_number(std::uint64_t major, std::uint64_t minor,
-                                    std::uint64_t patch = 0) {
-    constexpr std::uint64_t kPart = 1000;
-    return (major * kPart + std::min(minor, kPart - 1)) * kPart + std::min(patch, kPart - 1);
-}
-
 /// The first with a line about a process's memory: R16B01's.
-constexpr std::uint64_t kTellsMemory = erts_number(5, 10, 2);
-
-std::optional<std::uint64_t> erts_of(const records::Node& node) {
-    const std::string_view version = node.erts_version();
-    const auto major = number_after(version, "");
-    if (!major) {
-        return std::nullopt;
-    }
-    const auto first = version.find('.');
-    const auto second = first == std::string_view::npos ? first : version.find('.', first + 1);
-    const auto part = [&version](std::size_t dot) {
-        return dot == std::string_view::npos ? 0
-                                             : number_after(version.substr(dot), ".").value_or(0);
-    };
-    return erts_number(std::min<std::uint64_t>(*major, 1000), part(first), part(second));
-}
+constexpr ErtsVersion kTellsMemory = {{5, 10, 2}};
 
 /// The scheme whose objects have the sizes of the node's release; for an unknown release, the
 /// scheme with the smallest objects.
 format::TermScheme scheme_for(const records::Node& node) {
     using format::TermScheme;
     struct From {
-        std::uint64_t erts = 0;  // the first version that has it
+        ErtsVersion erts;  // the first version that has it
         TermScheme scheme = TermScheme::kUnknown;
     };
-    // OTP 28, 27, 25 and R12B.
+    // OTP 28, 27, 26, 25, R12B and before.
     constexpr std::array kSchemes = {
-        From{erts_number(16, 0), TermScheme::kOtp29}, From{erts_number(15, 0), TermScheme::kOtp27},
-        From{erts_number(13, 0), TermScheme::kOtp25}, From{erts_number(5, 6), TermScheme::kOtp24}};
-    const auto erts = erts_of(node);
-    if (!erts) {
+        From{{{16}}, TermScheme::kOtp29},   From{{{15}}, TermScheme::kOtp27},
+        From{{{14}}, TermScheme::kOtp26},   From{{{13}}, TermScheme::kOtp25},
+        From{{{5, 6}}, TermScheme::kOtp24}, From{{}, TermScheme::kR11}};
+    const auto erts = erts_version(node.erts_version());
+    if (!erts.is_known()) {
         return TermScheme::kOtp29;
     }
-    for (const auto& [from, scheme] : kSchemes) {
-        if (*erts >= from) {
-            return scheme;
-        }
-    }
-    return TermScheme::kR11;
+    return std::ranges::find_if(kSchemes, [&erts](const From& from) { return erts >= from.erts; })
+        ->scheme;
 }
 
 bool has_base64(std::string_view version) {
@@ -155,7 +132,8 @@ Result<ParsedNode> parse_node(const CrashDump& dump) {
     result.capture.set_slogan(header.slogan);
     result.capture.set_crash_date(header.date);
     result.capture.set_crash_dump_version(header.version);
-    result.capture.set_memory_of_heaps(erts_of(result.node).value_or(kTellsMemory) < kTellsMemory);
+    const auto erts = erts_version(result.node.erts_version());
+    result.capture.set_memory_of_heaps(erts.is_known() && erts < kTellsMemory);
     if (header.taints) {
         result.capture.set_taints(*header.taints);
     }

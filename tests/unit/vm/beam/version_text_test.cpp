@@ -36,12 +36,12 @@ TEST(VersionText, IsNotAnyTextThatNamesTheRelease) {
     EXPECT_FALSE(parse_version_text(""));
 }
 
-TEST(VersionText, OfOtpHasNumbersAndNothingElse) {
-    for (const auto* version : {"25.2.3", "27.3.4.1", "28.0-rc1", "29.0"}) {
+TEST(VersionText, OfOtpHasNumbersAndPerhapsABuild) {
+    for (const auto* version : {"25.2.3", "27.3.4.1", "28.0-rc1", "29.0", "26.2.5-3"}) {
         EXPECT_TRUE(is_otp_version(version)) << version;
     }
-    for (const auto* text : {"25.", "25..3", "25.2.3 ", "25.2.x", "28.0-rc", "28.0-rc1a", "25%s",
-                             "", ".", "25.2.3.", "-rc1"}) {
+    for (const auto* text : {"25.", "25..3", "25.2.3 ", "25.2.x", "28.0-rc", "28.0-rc1a", "26.2-",
+                             "25%s", "", ".", "25.2.3.", "-rc1"}) {
         EXPECT_FALSE(is_otp_version(text)) << text;
     }
 }
