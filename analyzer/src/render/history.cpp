@@ -293,7 +293,7 @@ std::string history_end_text(const History& history) {
                                       clock_text(ended), difference_text(last, ended));
         if (history.oom_kills_at_end.value_or(0) > 0) {
             text += fmt::format(
-                " Between them the kernel ended {} of its cgroup for lack of memory (OOM kill).",
+                " Just before, the kernel ended {} of its cgroup for lack of memory (OOM kill).",
                 counted(*history.oom_kills_at_end, "process", "processes"));
         }
         return text;

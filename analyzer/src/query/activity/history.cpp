@@ -165,6 +165,22 @@ std::optional<std::uint64_t> growth_of(const std::vector<HistoryProcess>& seen,
     return first && last && *last > *first ? std::optional(*last - *first) : std::nullopt;
 }
 
+/// A process that the kernel ends takes a moment to be gone, and a reading in it counts its end.
+constexpr std::uint64_t kDyingUs = 1'000'000;
+
+/// What the last reading before that moment counted, else the first.
+std::optional<std::uint64_t> oom_kills_before(const std::vector<HistoryReading>& readings,
+                                              std::uint64_t ended_us) {
+    std::optional<std::uint64_t> counted;
+    for (auto reading = readings.rbegin(); reading != readings.rend(); ++reading) {
+        counted = reading->oom_kills ? reading->oom_kills : counted;
+        if (counted && reading->at_us + kDyingUs <= ended_us) {
+            break;
+        }
+    }
+    return counted;
+}
+
 /// Puts pages together.
 class HistoryCollector {
   public:
@@ -191,9 +207,11 @@ class HistoryCollector {
         };
         end(page.has_node_ended_us(), page.node_ended_us(), history_.node_ended_us);
         end(page.has_watcher_ended_us(), page.watcher_ended_us(), history_.watcher_ended_us);
-        if (page.has_node_ended_us() && page.has_oom_kills_at_end() && last_ &&
-            last_->has_oom_kills() && page.oom_kills_at_end() >= last_->oom_kills()) {
-            history_.oom_kills_at_end = page.oom_kills_at_end() - last_->oom_kills();
+        if (history_.node_ended_us && page.has_oom_kills_at_end()) {
+            const auto before = oom_kills_before(history_.readings, *history_.node_ended_us);
+            if (before && page.oom_kills_at_end() >= *before) {
+                history_.oom_kills_at_end = page.oom_kills_at_end() - *before;
+            }
         }
         return {};
     }

@@ -110,9 +110,24 @@ TEST_F(HistoryTest, RedactionHidesFunctionsAsItHidesAtoms) {
 TEST_F(HistoryTest, SaysWhenTheNodeHadEndedAndOfWhat) {
     EXPECT_THAT(ended(3).out,
                 HasSubstr("The node had ended by 2023-11-14 22:23:10 UTC; the last reading is 500 "
-                          "ms older. Between them the kernel ended 1 process of its cgroup for "
+                          "ms older. Just before, the kernel ended 1 process of its cgroup for "
                           "lack of memory (OOM kill).\n"));
     EXPECT_THAT(ended(2).out, Not(HasSubstr("OOM kill")));
+    // The last reading may be of the moment in which the process goes.
+    auto history = sample_history();
+    history.mutable_reading()->rbegin()->set_oom_kills(3);
+    records::History gone;
+    gone.set_node_ended_us(kHistoryBegin + 590'500'000);
+    gone.set_oom_kills_at_end(3);
+    program_.put("gone.beamdump", sample_recording(gone, history));
+    EXPECT_THAT(program_.run({"history", "gone.beamdump"}).out,
+                HasSubstr("Just before, the kernel ended 1 process"));
+    // One that was counted long before the end is not the node's end.
+    for (auto& reading : *history.mutable_reading()) {
+        reading.set_oom_kills(3);
+    }
+    program_.put("earlier.beamdump", sample_recording(gone, history));
+    EXPECT_THAT(program_.run({"history", "earlier.beamdump"}).out, Not(HasSubstr("OOM kill")));
     records::History end;
     end.set_watcher_ended_us(kHistoryBegin + 600'000'000);
     program_.put("left.beamdump", sample_recording(end));
