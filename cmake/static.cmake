@@ -58,7 +58,10 @@ function(beamdump_static program)
     ${CMAKE_SOURCE_DIR}/program/static/getpwuid_r.cpp ${CMAKE_SOURCE_DIR}/program/static/dlopen.cpp)
   set_target_properties(${program}-static PROPERTIES
     OUTPUT_NAME ${program} RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/static LINKER_LANGUAGE CXX)
-  target_link_options(${program}-static PRIVATE -static -s -Wl,--gc-sections,--wrap=dlopen)
+  # The map says which archives it is made of (scripts/write-sbom).
+  file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/maps)
+  target_link_options(${program}-static PRIVATE -static -s -Wl,--gc-sections,--wrap=dlopen
+    -Wl,-Map=${CMAKE_BINARY_DIR}/maps/${program}.map)
   target_link_libraries(${program}-static PRIVATE -Wl,--start-group ${files}
     $<TARGET_FILE:static_fmt> $<TARGET_FILE:static_simdjson> ${BEAMDUMP_STATIC_LIBRARIES} -Wl,--end-group)
   add_dependencies(${program}-static ${own} static_fmt static_simdjson)

@@ -160,6 +160,35 @@ class OneFile(OfANode):
             self.assertGreater(len(kinds), 2)
             self.assertFalse({PT_DYNAMIC, PT_INTERP} & set(kinds), name)
 
+    def test_checksums_and_the_bill_of_materials(self):
+        first, again = self.scratch / "bill", self.scratch / "bill-again"
+        for folder in (first, again):
+            succeed(ROOT / "scripts" / "write-sbom", BUILD, folder)
+        self.assertEqual((first / "beamdump.spdx.json").read_bytes(), (again / "beamdump.spdx.json").read_bytes())
+        succeed("sha256sum", "--check", "--strict", first / "SHA256SUMS", cwd=STATIC)
+        bill = json.loads((first / "beamdump.spdx.json").read_text())
+        files = {entry["SPDXID"]: entry["fileName"] for entry in bill["files"]}
+        self.assertEqual(set(files.values()), {f"./{name}" for name in STATIC_NAMES})
+        packages = {entry["SPDXID"]: entry for entry in bill["packages"]}
+        linked = {name: set() for name in files.values()}
+        compiled = set()
+        for relation in bill["relationships"]:
+            one, other = relation["spdxElementId"], relation["relatedSpdxElement"]
+            self.assertLessEqual({one, other}, {"SPDXRef-DOCUMENT", *files, *packages})
+            if relation["relationshipType"] == "STATIC_LINK":
+                linked[files[one]].add(packages[other]["name"])
+            if relation["relationshipType"] == "BUILD_DEPENDENCY_OF":
+                compiled.add(packages[one]["name"])
+        for name, used in linked.items():
+            self.assertLessEqual({"glibc", "gcc-12", "libzstd", "fmtlib", "protobuf"}, used, name)
+        self.assertIn("sqlite3", linked["./beamdump-analyze"])
+        self.assertNotIn("sqlite3", linked["./beamdump-capture"])
+        self.assertLessEqual({"cli11", "rapidjson"}, compiled)
+        self.assertFalse(compiled & {"googletest", "libzstd"})
+        versions = {entry["name"]: entry["versionInfo"] for entry in packages.values()}
+        self.assertEqual(versions["libzstd"],
+                         succeed("dpkg-query", "-W", "-f", "${source:Version}", "libzstd-dev"))
+
     def test_in_an_empty_root(self):
         ran = self.inside("/beamdump-capture", "--binary-bytes", "all", "-o", "/node.beamdump", self.node.pid)
         self.assertEqual(ran.returncode, 0, ran.stderr)
