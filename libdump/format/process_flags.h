@@ -21,7 +21,7 @@ enum class FlagWord : std::uint8_t {
 
 /// What a runtime system calls a bit of such a word, without the prefix: SUSPENDED. nullopt: it has
 /// no name there, or it has different ones in different versions and this one is unknown.
-/// Sources: erl_process.h of OTP 24.3.4.16, 25.2.3, 25.3.2.7 to 25.3.2.9, 26.0, 26.1.1, 26.2.5,
+/// Sources: erl_process.h of OTP 24.3.4.16, 25.2.3, 25.3.2.7 to 25.3.2.9, 26.0, 26.1.2, 26.2.5,
 /// 27.3.4 and 29.1.1; in which version a bit changed, erts/doc/src/notes.xml (OTP-18737).
 std::optional<std::string_view> flag_name(FlagWord word, unsigned bit, ErtsVersion version);
 

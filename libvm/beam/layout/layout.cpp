@@ -99,7 +99,7 @@ Result<std::vector<LayoutPatch>> parse_patches(simdjson::simdjson_result<element
         ASSIGN_OR_RETURN(auto structs, parse_structs(patch, "in one of \"patches\""));
         for (const auto& [name, body] : structs) {
             if (!before.contains(name)) {
-                return bad(fmt::format("\"patches\": {} is no structure of the layout", name));
+                return bad(fmt::format("lacks structure {}, which one of \"patches\" has", name));
             }
         }
         patches.push_back({erts, std::move(structs)});

@@ -47,7 +47,8 @@ class Inference(unittest.TestCase):
         cls.others = cls.scratch / "layouts"
         cls.others.mkdir()
         for path in LAYOUTS.glob("otp-*.json"):
-            if path.stem != f"otp-{RELEASE}":
+            # As if there were none of 26, so that 27's neighbours differ from it in both directions.
+            if path.stem not in (f"otp-{RELEASE}", "otp-26"):
                 shutil.copy(path, cls.others)
 
     def capture(self, name, *options):

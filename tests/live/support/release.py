@@ -1,5 +1,5 @@
-"""The OTP release of a test's nodes: BEAMDUMP_OTP (25, 27 or 29). 25, the default, is the installed
-one; scripts/install-otp unpacks the others."""
+"""The OTP release of a test's nodes: BEAMDUMP_OTP (25, 27 or 29, or one that install-otp --built has
+made). 25, the default, is the installed one; scripts/install-otp unpacks the others."""
 
 import os
 import pathlib

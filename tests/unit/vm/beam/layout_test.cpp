@@ -109,7 +109,7 @@ TEST(Layout, RefusesPatchesOutOfOrderOrOfUnknownStructures) {
     EXPECT_THAT(Layout::parse(with_patches("new")).error().message,
                 HasSubstr("'new' is no later version"));
     EXPECT_THAT(Layout::parse(with_patches("3.1", "Other")).error().message,
-                HasSubstr("Other is no structure of the layout"));
+                HasSubstr("lacks structure Other, which one"));
     EXPECT_THAT(
         Layout::parse(with("\"constants\"", "\"patches\": 1, \"constants\"")).error().message,
         HasSubstr("not an array"));
