@@ -165,16 +165,19 @@ std::optional<std::uint64_t> growth_of(const std::vector<HistoryProcess>& seen,
     return first && last && *last > *first ? std::optional(*last - *first) : std::nullopt;
 }
 
-/// A process that the kernel ends takes a moment to be gone, and a reading in it counts its end.
+/// A process that the kernel has ended takes up to this long to be gone; a reading in that time
+/// counts its end already.
 constexpr std::uint64_t kDyingUs = 1'000'000;
 
-/// What the last reading before that moment counted, else the first.
+/// What the last reading counted that was not made in that time, else the first. One from after the
+/// end (the clock was set back) is not of that time either.
 std::optional<std::uint64_t> oom_kills_before(const std::vector<HistoryReading>& readings,
                                               std::uint64_t ended_us) {
     std::optional<std::uint64_t> counted;
     for (auto reading = readings.rbegin(); reading != readings.rend(); ++reading) {
         counted = reading->oom_kills ? reading->oom_kills : counted;
-        if (counted && reading->at_us + kDyingUs <= ended_us) {
+        const bool dying = reading->at_us <= ended_us && ended_us - reading->at_us < kDyingUs;
+        if (counted && !dying) {
             break;
         }
     }

@@ -98,8 +98,8 @@ struct History {
     std::vector<HistoryProfile> profiles;        ///< in order of time
     std::optional<std::uint64_t> node_ended_us;  ///< when beamdump-watch saw that it had ended
     std::optional<std::uint64_t> watcher_ended_us;
-    /// Processes of its cgroup that the kernel ended for memory between the last reading that is a
-    /// second older than the node's end, and that.
+    /// Processes of its cgroup that the kernel ended for memory after the last reading that was
+    /// made a second or more before the node's end.
     std::optional<std::uint64_t> oom_kills_at_end;
 };
 

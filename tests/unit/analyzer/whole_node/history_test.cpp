@@ -122,6 +122,11 @@ TEST_F(HistoryTest, SaysWhenTheNodeHadEndedAndOfWhat) {
     program_.put("gone.beamdump", sample_recording(gone, history));
     EXPECT_THAT(program_.run({"history", "gone.beamdump"}).out,
                 HasSubstr("Just before, the kernel ended 1 process"));
+    // If the clock was set back, what the last reading counted was before the end.
+    gone.set_node_ended_us(kHistoryBegin - 1'000'000);
+    program_.put("back.beamdump", sample_recording(gone, history));
+    EXPECT_THAT(program_.run({"history", "back.beamdump"}).out, Not(HasSubstr("OOM kill")));
+    gone.set_node_ended_us(kHistoryBegin + 590'500'000);
     // One that was counted long before the end is not the node's end.
     for (auto& reading : *history.mutable_reading()) {
         reading.set_oom_kills(3);
