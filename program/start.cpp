@@ -78,6 +78,7 @@ Result<void> ensure_descriptors() {
 int give_up(Streams& streams, std::string_view program, const Error& error) {
     auto sentence = error.message;
     std::ranges::replace(sentence, '\n', ' ');
+    streams.finishing();
     streams.err << fmt::format("{}: {}\n", program, one_line(sentence)) << std::flush;
     return error.code == ErrorCode::kUsage ? kWrongUsage : kFailed;
 }
