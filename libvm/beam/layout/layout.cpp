@@ -75,6 +75,22 @@ Result<StructLayouts> parse_structs(const object& from, std::string_view where) 
     return result;
 }
 
+Result<LayoutConstants> parse_constants(const object& from) {
+    object constants;
+    if (from["constants"].get_object().get(constants) != simdjson::SUCCESS) {
+        return bad("no \"constants\"");
+    }
+    LayoutConstants result;
+    for (const auto& [key, value] : constants) {
+        std::uint64_t constant = 0;
+        if (value.get_uint64().get(constant) != simdjson::SUCCESS) {
+            return bad(fmt::format("constant {} is not an unsigned number", key));
+        }
+        result.emplace(std::string(key), constant);
+    }
+    return result;
+}
+
 /// Of structures that the release has before them.
 Result<std::vector<LayoutPatch>> parse_patches(simdjson::simdjson_result<element> json,
                                                const StructLayouts& before) {
@@ -102,7 +118,11 @@ Result<std::vector<LayoutPatch>> parse_patches(simdjson::simdjson_result<element
                 return bad(fmt::format("lacks structure {}, which one of \"patches\" has", name));
             }
         }
-        patches.push_back({erts, std::move(structs)});
+        LayoutConstants constants;
+        if (patch["constants"].error() != simdjson::NO_SUCH_FIELD) {
+            ASSIGN_OR_RETURN(constants, parse_constants(patch));
+        }
+        patches.push_back({erts, std::move(structs), std::move(constants)});
     }
     return patches;
 }
@@ -147,17 +167,7 @@ Result<Layout> Layout::parse(std::string_view json) {
         layout.architecture_ = *architecture;
     }
     ASSIGN_OR_RETURN(layout.structs_, parse_structs(top, "at the top"));
-    object constants;
-    if (top["constants"].get_object().get(constants) != simdjson::SUCCESS) {
-        return bad("no \"constants\"");
-    }
-    for (const auto& [key, value] : constants) {
-        std::uint64_t constant = 0;
-        if (value.get_uint64().get(constant) != simdjson::SUCCESS) {
-            return bad(fmt::format("constant {} is not an unsigned number", key));
-        }
-        layout.constants_.emplace(std::string(key), constant);
-    }
+    ASSIGN_OR_RETURN(layout.constants_, parse_constants(top));
     ASSIGN_OR_RETURN(layout.patches_, parse_patches(top["patches"], layout.structs_));
     return layout;
 }
@@ -171,6 +181,9 @@ Layout Layout::at(ErtsVersion version) const {
         }
         for (const auto& [name, body] : patch.structs) {
             result.structs_[name] = body;
+        }
+        for (const auto& [name, value] : patch.constants) {
+            result.constants_[name] = value;
         }
     }
     return result;

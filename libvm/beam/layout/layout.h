@@ -47,10 +47,13 @@ struct StructLayout {
 
 using StructLayouts = std::map<std::string, StructLayout, std::less<>>;
 
-/// Whole structures that a patch of the release changed.
+using LayoutConstants = std::map<std::string, std::uint64_t, std::less<>>;
+
+/// Whole structures, and constants, that a patch of the release changed.
 struct LayoutPatch {
     ErtsVersion erts;  ///< from this version on
     StructLayouts structs;
+    LayoutConstants constants;
 };
 
 /// The structure layouts of one release, read from schemas/layouts.
@@ -67,11 +70,9 @@ class Layout {
     [[nodiscard]] const std::string& json() const { return json_; }
 
     [[nodiscard]] const StructLayouts& structures() const { return structs_; }
-    [[nodiscard]] const std::map<std::string, std::uint64_t, std::less<>>& constants() const {
-        return constants_;
-    }
-    /// For nodes of that version of the runtime system: with each structure as the last patch up to
-    /// it has it. An unknown version is the release's first.
+    [[nodiscard]] const LayoutConstants& constants() const { return constants_; }
+    /// For nodes of that version of the runtime system: with each structure and constant as the
+    /// last patch up to it has it. An unknown version is the release's first.
     [[nodiscard]] Layout at(ErtsVersion version) const;
     /// By version, ascending.
     [[nodiscard]] const std::vector<LayoutPatch>& patches() const { return patches_; }
@@ -96,7 +97,7 @@ class Layout {
     Architecture architecture_ = Architecture::kX86_64;
     std::string json_;
     StructLayouts structs_;
-    std::map<std::string, std::uint64_t, std::less<>> constants_;
+    LayoutConstants constants_;
     std::vector<LayoutPatch> patches_;
 };
 

@@ -72,15 +72,16 @@ TEST(Layout, RefusesWhatIsNotALayout) {
     EXPECT_THAT(Layout::parse(with("\"name\"", "\"nam\"")).error().message, HasSubstr("name"));
 }
 
-/// The small one, whose structure patches 3.1 and 3.2.0.1 changed.
+/// The small one, whose structure patches 3.1 and 3.2.0.1 changed, and whose constant the latter.
 std::string with_patches(std::string_view first = "3.1", std::string_view structure = "Thing") {
     constexpr std::string_view kPatch =
-        R"({{"erts": "{}", "structs": {{"{}": {{"bytes": {}, "fields": {{"next": {{"offset": {}, "bytes": 8}}}}}}}}}})";
-    const auto patch = [&](std::string_view erts, int offset) {
-        return fmt::format(kPatch, erts, structure, offset + 8, offset);
+        R"({{"erts": "{}", "structs": {{"{}": {{"bytes": {}, "fields": {{"next": {{"offset": {}, "bytes": 8}}}}}}}}{}}})";
+    const auto patch = [&](std::string_view erts, int offset, std::string_view more) {
+        return fmt::format(kPatch, erts, structure, offset + 8, offset, more);
     };
-    return with(R"("structs")", fmt::format(R"("patches": [{}, {}], "structs")", patch(first, 16),
-                                            patch("3.2.0.1", 24)));
+    return with(R"("structs")",
+                fmt::format(R"("patches": [{}, {}], "structs")", patch(first, 16, ""),
+                            patch("3.2.0.1", 24, R"(, "constants": {"answer": 43, "new": 1})")));
 }
 
 TEST(Layout, PatchesOfAReleaseChangeStructures) {
@@ -99,7 +100,10 @@ TEST(Layout, PatchesOfAReleaseChangeStructures) {
     for (const auto* version : {"3.2.0.1", "3.3"}) {
         EXPECT_EQ(offset(version), 24U) << version;
     }
-    EXPECT_EQ(layout->at(erts_version("3.3")).constant("answer"), 42U);
+    EXPECT_EQ(layout->at(erts_version("3.2")).constant("answer"), 42U);
+    EXPECT_FALSE(layout->at(erts_version("3.2")).constant("new"));
+    EXPECT_EQ(layout->at(erts_version("3.3")).constant("answer"), 43U);
+    EXPECT_EQ(layout->at(erts_version("3.3")).constant("new"), 1U);
     EXPECT_TRUE(layout->at(erts_version("3.3")).patches().empty());
 }
 
@@ -110,6 +114,11 @@ TEST(Layout, RefusesPatchesOutOfOrderOrOfUnknownStructures) {
                 HasSubstr("'new' is no later version"));
     EXPECT_THAT(Layout::parse(with_patches("3.1", "Other")).error().message,
                 HasSubstr("lacks structure Other, which one"));
+    EXPECT_THAT(Layout::parse(with(R"("structs")", R"("patches": [{"erts": "3.1", "structs": {},
+        "constants": 1}], "structs")"))
+                    .error()
+                    .message,
+                HasSubstr("no \"constants\""));
     EXPECT_THAT(
         Layout::parse(with("\"constants\"", "\"patches\": 1, \"constants\"")).error().message,
         HasSubstr("not an array"));
