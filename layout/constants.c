@@ -104,7 +104,9 @@ CONSTANT(monitor_process, ERTS_MON_TYPE_PROC)
 CONSTANT(monitor_port, ERTS_MON_TYPE_PORT)
 CONSTANT(monitor_time_offset, ERTS_MON_TYPE_TIME_OFFSET)
 CONSTANT(monitor_dist_process, ERTS_MON_TYPE_DIST_PROC)
+#ifdef ERTS_MON_TYPE_DIST_PORT
 CONSTANT(monitor_dist_port, ERTS_MON_TYPE_DIST_PORT)
+#endif
 CONSTANT(monitor_resource, ERTS_MON_TYPE_RESOURCE)
 CONSTANT(monitor_node, ERTS_MON_TYPE_NODE)
 CONSTANT(monitor_nodes, ERTS_MON_TYPE_NODES)
@@ -196,6 +198,7 @@ CONSTANT(ets_named, DB_NAMED_TABLE)
 #ifdef DB_FINE_LOCKED_AUTO
 CONSTANT(ets_write_concurrency_auto, DB_FINE_LOCKED_AUTO)
 #endif
+CONSTANT(ets_hash_locks, DB_HASH_LOCK_CNT)
 
 CONSTANT(port_state_connected, ERTS_PORT_SFLG_CONNECTED)
 CONSTANT(port_state_exiting, ERTS_PORT_SFLG_EXITING)
@@ -222,6 +225,8 @@ CONSTANT(term_scheme, 3)
 CONSTANT(term_scheme, 2)
 #elif _PID_NUM_SIZE == 28
 CONSTANT(term_scheme, 6)
+#elif defined(EXPORT_SUBTAG)
+CONSTANT(term_scheme, 7)
 #else
 CONSTANT(term_scheme, 1)
 #endif

@@ -218,12 +218,13 @@ enum class RegionState : std::uint8_t {
 /// How words are to be read as terms.
 enum class TermScheme : std::uint16_t {
     kUnknown = 0,
-    kOtp25 = 1,     ///< 64-bit, OTP 24 and 25: ProcBin, ErlSubBin, ErlHeapBin, ErlFunThing
+    kOtp25 = 1,     ///< 64-bit, OTP 25: ProcBin, ErlSubBin, ErlHeapBin, ErlFunThing
     kOtp27 = 2,     ///< 64-bit, BinRef, ErlHeapBits, ErlSubBits, FunRef
     kOtp29 = 3,     ///< 64-bit, OTP 28 and 29: as kOtp27 without FunRef; native records (29)
-    kOtp24 = 4,     ///< as kOtp25 with a fun's counts in its header: of R12 to OTP 24, text only
-    kR11 = 5,       ///< as kOtp24 with a ProcBin of five words: of R10 and R11, text only
+    kR12 = 4,       ///< as kOtp25 with a fun's counts in its header: of R12 to OTP 24, text only
+    kR11 = 5,       ///< as kR12 with a ProcBin of five words: of R10 and R11, text only
     kOtp26 = 6,     ///< 64-bit, OTP 26: as kOtp25 with the identifiers of kOtp27
+    kOtp24 = 7,     ///< 64-bit, OTP 24: as kOtp25 with larger funs, and export funs of two words
     kNeutral = 64,  ///< reserved: words made from a crash dump's text
 };
 

@@ -138,18 +138,20 @@ Result<std::shared_ptr<const CodeIndex::Columns>> CodeIndex::columns(const Insta
 }
 
 std::optional<std::string> CodeIndex::file_name(const records::Module& module, std::uint32_t file) {
-    if (file >= static_cast<std::uint32_t>(module.file_name_words_size())) {
-        if (file != 0) {
-            return std::nullopt;
-        }
+    const auto scheme = scheme_of(scheme_);
+    const bool listed = file < static_cast<std::uint32_t>(module.file_name_words_size());
+    if ((listed && !scheme) || (!listed && file != 0)) {
+        return std::nullopt;
+    }
+    const auto word = listed ? module.file_name_words(static_cast<int>(file)) : 0;
+    if (!listed || word == scheme->nil) {
         auto name = atoms_.text(module.name_atom());
         return name ? std::optional(*name + ".erl") : std::nullopt;
     }
-    const auto scheme = scheme_of(scheme_);
-    if (!scheme) {
-        return std::nullopt;
+    if (word_kind(*scheme, word) == WordKind::kAtom) {
+        return atoms_.text(static_cast<std::uint32_t>(table_index(word)));
     }
-    auto name = list_text(literals_, *scheme, module.file_name_words(static_cast<int>(file)));
+    auto name = list_text(literals_, *scheme, word);
     if (name) {
         // A redaction hides characters as the number 0.
         std::ranges::replace(*name, '\0', 'x');

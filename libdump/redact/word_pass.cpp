@@ -51,7 +51,7 @@ std::optional<std::uint64_t> words_by_header(const TagScheme& scheme, std::uint6
             return arity >= 1 ? std::optional(arity + 1) : std::nullopt;
         }
         case BoxedKind::kFun:
-            if (!scheme.fun_in_header) {
+            if (!scheme.fun_in_header && !is_export_object(scheme, header)) {
                 return 0;
             }
             return boxed_words(scheme, {&header, 1});
@@ -242,12 +242,13 @@ std::uint64_t WordPass::inside_fun(std::uint64_t word) {
     if (scheme_.fun_in_header) {
         return place_.at < scheme_.fun_environment ? raw(word) : element(word);
     }
-    if (place_.at == otp25::kFunCounts) {
+    const auto counted = fun_free_word(scheme_);
+    if (place_.at == counted) {
         const auto counts = word & kFunCountsMask;
-        return sized(counts, scheme_.fun_environment - otp25::kFunCounts - 1 + (counts >> 8U),
-                     kFunCountsMask);
+        const auto free = scheme_.fun_counts_apart ? counts : counts >> 8U;
+        return sized(counts, scheme_.fun_environment - counted - 1 + free, kFunCountsMask);
     }
-    return place_.at < otp25::kFunCounts ? raw(word) : element(word);
+    return place_.at < counted ? raw(word) : element(word);
 }
 
 /// Return addresses and frame pointers look like headers.

@@ -7,7 +7,8 @@ namespace beamdump {
 
 namespace {
 
-using ObjectStart = std::array<std::uint64_t, otp25::kSubWords>;
+using ObjectStart = std::array<std::uint64_t, kSizeWords>;
+static_assert(kSizeWords >= otp25::kSubWords && kSizeWords >= otp27::kSubWords);
 
 /// Words of the binary to which a sub binary is copied; nullopt if its original is missing.
 std::optional<std::uint64_t> sub_binary_copy(const TagScheme& scheme, WordReader& reader,
@@ -59,8 +60,7 @@ std::optional<HeapObject> tuple(const TagScheme& scheme, std::uint64_t address,
     object.header = header;
     object.kind = BoxedKind::kTuple;
     object.words = *size;
-    // The empty tuple is a literal of the node, which is not copied.
-    object.copy_words = *size == 1 ? 0 : *size;
+    object.copy_words = *size == 1 && !scheme.empty_tuple_is_copied ? 0 : *size;
     object.terms = {1, *size - 1};
     return object;
 }

@@ -42,6 +42,7 @@ constexpr TagScheme kOtp25Scheme = {
     .refc_words = otp25::kRefcWords,
     .refc_binary = 3,
     .fun_in_header = false,
+    .fun_creator = otp25::kFunCreator,
     .fun_environment = otp25::kFunEnvironment,
     .export_words = otp25::kFunEnvironment,
     .pid_in_reference = false,
@@ -78,6 +79,7 @@ constexpr TagScheme otp27_scheme() {
     scheme.refc_words = 3;
     scheme.refc_binary = 1;
     scheme.fun_in_header = true;
+    scheme.fun_creator = 0;
     scheme.fun_environment = otp27::kFunEnvironment;
     scheme.export_words = otp27::kFunEnvironment;
     return scheme;
@@ -94,14 +96,31 @@ constexpr TagScheme otp29_scheme() {
     return scheme;
 }
 
-/// For converted crash dumps: objects have the node's sizes; tags are invented if those of OTP 25
-/// do not fit. erl_fun.h and export.h of R12B-5 to OTP 24.3.4: an ErlFunThing has six words before
-/// its environment, and an export fun has two.
+/// erl_term.h, erl_fun.h and export.h of OTP 24.3.4.4, ARCH_64: an external fun is an object of its
+/// own.
 constexpr TagScheme otp24_scheme() {
     TagScheme scheme = kOtp25Scheme;
     scheme.id = format::TermScheme::kOtp24;
+    scheme.by_subtag[7] = BoxedKind::kFun;
+    scheme.export_header = otp24::kExportHeader;
+    scheme.fun_counts_apart = true;
+    scheme.empty_tuple_is_copied = true;
+    scheme.fun_creator = otp24::kFunCreator;
+    scheme.fun_environment = otp24::kFunEnvironment;
+    scheme.export_words = otp24::kExportWords;
+    return scheme;
+}
+
+/// For converted crash dumps: objects have the node's sizes; tags are invented if those of OTP 25
+/// do not fit. erl_fun.h and export.h of R12B-5 to OTP 24.3.4: an ErlFunThing has six words before
+/// its environment, and an export fun has two.
+constexpr TagScheme r12_scheme() {
+    TagScheme scheme = kOtp25Scheme;
+    scheme.id = format::TermScheme::kR12;
     scheme.fun_in_header = true;
     scheme.fun_kind_in_header = true;
+    scheme.fun_creator = 0;
+    scheme.empty_tuple_is_copied = true;
     scheme.fun_environment = otp24::kFunEnvironment;
     scheme.export_words = otp24::kExportWords;
     return scheme;
@@ -109,7 +128,7 @@ constexpr TagScheme otp24_scheme() {
 
 /// global.h of R10B-10 and R11B-5: a ProcBin has no flags.
 constexpr TagScheme r11_scheme() {
-    TagScheme scheme = otp24_scheme();
+    TagScheme scheme = r12_scheme();
     scheme.id = format::TermScheme::kR11;
     scheme.refc_words = otp24::kRefcWordsOfR11;
     return scheme;
@@ -117,6 +136,18 @@ constexpr TagScheme r11_scheme() {
 
 std::uint64_t byte_of(std::uint64_t word, unsigned index) {
     return (word >> (8 * index)) & 0xFFU;
+}
+
+/// Free variables of a fun that has them in a word of its own.
+std::optional<std::uint64_t> fun_free_variables(const TagScheme& scheme,
+                                                std::span<const std::uint64_t> words) {
+    constexpr std::uint64_t kMostFree = 0xFF;
+    const auto place = fun_free_word(scheme);
+    if (words.size() <= place) {
+        return std::nullopt;
+    }
+    const auto free = scheme.fun_counts_apart ? words[place] : byte_of(words[place], 1);
+    return free <= kMostFree ? std::optional(free) : std::nullopt;
 }
 
 /// Words of an object whose header arity counts all words after the header.
@@ -163,10 +194,11 @@ std::optional<std::uint64_t> fun_words(const TagScheme& scheme,
         return environment <= most ? std::optional(scheme.fun_environment + environment)
                                    : std::nullopt;
     }
-    if (words.size() <= otp25::kFunCounts) {
-        return std::nullopt;
+    if (is_export_object(scheme, words[0])) {
+        return words[0] == scheme.export_header ? std::optional(scheme.export_words) : std::nullopt;
     }
-    return scheme.fun_environment + byte_of(words[otp25::kFunCounts], 1);
+    const auto free = fun_free_variables(scheme, words);
+    return free ? std::optional(scheme.fun_environment + *free) : std::nullopt;
 }
 
 std::uint64_t bitmap_items(std::uint64_t header) {
@@ -191,6 +223,9 @@ Result<TagScheme> scheme_of(format::TermScheme id) {
     if (id == format::TermScheme::kOtp24) {
         return otp24_scheme();
     }
+    if (id == format::TermScheme::kR12) {
+        return r12_scheme();
+    }
     if (id == format::TermScheme::kR11) {
         return r11_scheme();
     }
@@ -203,9 +238,12 @@ bool is_external_fun(const TagScheme& scheme, std::span<const std::uint64_t> wor
     if (scheme.fun_kind_in_header) {
         return words[0] >> 16U == otp29::kFunExternal;
     }
+    if (scheme.export_header != 0) {
+        return is_export_object(scheme, words[0]);
+    }
     // A local fun of OTP 27 has at least its FunRef.
     return scheme.fun_in_header ? words[0] >> 16U == 0
-                                : word_kind(scheme, words[otp25::kFunCreator]) == WordKind::kAtom;
+                                : word_kind(scheme, words[scheme.fun_creator]) == WordKind::kAtom;
 }
 
 std::optional<std::uint64_t> boxed_words(const TagScheme& scheme,
@@ -270,7 +308,11 @@ std::optional<TermRange> boxed_terms(const TagScheme& scheme,
         case BoxedKind::kRecord:
             return TermRange{1, *size - 1};
         case BoxedKind::kFun: {
-            const auto first = scheme.fun_in_header ? scheme.fun_environment : otp25::kFunCreator;
+            if (is_export_object(scheme, words[0])) {
+                return TermRange{};
+            }
+            const auto first =
+                scheme.fun_creator == 0 ? scheme.fun_environment : scheme.fun_creator;
             return *size > first ? TermRange{first, *size - first} : TermRange{};
         }
         case BoxedKind::kSubBits:

@@ -70,16 +70,20 @@ struct TagScheme {
     /// else 0.
     std::uint64_t pid_slots = 0;
     std::uint64_t port_slots = 0;
-    bool heap_binary_in_bits = false;       ///< its second word counts bits, not bytes
-    std::uint64_t refc_words = 0;           ///< size of the object that refers to a Binary
-    std::uint64_t refc_binary = 0;          ///< word in it with the Binary's address
-    bool fun_in_header = false;             ///< arity and size of the environment
-    bool fun_kind_in_header = false;        ///< whether it is external; else it has no environment
-    std::uint64_t fun_environment = 0;      ///< word that it begins at
-    std::uint64_t export_words = 0;         ///< size of an external fun
-    bool pid_in_reference = false;          ///< the pid of an alias is printed as two more numbers
-    bool large_maps_as_pairs = false;       ///< printed as pairs, without inner nodes
+    bool heap_binary_in_bits = false;   ///< its second word counts bits, not bytes
+    std::uint64_t refc_words = 0;       ///< size of the object that refers to a Binary
+    std::uint64_t refc_binary = 0;      ///< word in it with the Binary's address
+    bool fun_in_header = false;         ///< arity and size of the environment
+    bool fun_kind_in_header = false;    ///< whether it is external; else it has no environment
+    bool fun_counts_apart = false;      ///< arity and free variables: a word each, not a byte
+    std::uint64_t fun_creator = 0;      ///< word with it; 0: funs have none
+    std::uint64_t fun_environment = 0;  ///< word that it begins at
+    std::uint64_t export_header = 0;    ///< of external funs, where they have another than local
+    std::uint64_t export_words = 0;     ///< size of an external fun
+    bool pid_in_reference = false;      ///< the pid of an alias is printed as two more numbers
+    bool large_maps_as_pairs = false;   ///< printed as pairs, without inner nodes
     bool writable_binaries_listed = false;  ///< by process_info(binary)
+    bool empty_tuple_is_copied = false;     ///< up to OTP 24; then it is a literal of the node
     bool prints_no_value = false;           ///< for the catch with index 0, e.g. a missing default
     bool atom_keys_by_index = false;  ///< atom keys of small maps are in the order of their indexes
     /// Converted from a crash dump of a node with four-byte words: objects are at doubled
@@ -192,7 +196,7 @@ inline constexpr std::uint64_t kMatchOriginal = 1;
 inline constexpr std::uint64_t kMatchOffset = 3;
 inline constexpr std::uint64_t kMatchEnd = 4;
 inline constexpr std::uint64_t kFunEntry = 1;    ///< address of an ErlFunEntry or Export
-inline constexpr std::uint64_t kFunCounts = 3;   ///< bytes: arity, free variables
+inline constexpr std::uint64_t kFunCounts = 3;   ///< bytes: arity, free variables (25, 26)
 inline constexpr std::uint64_t kFunCreator = 4;  ///< a pid, or for an export fun an atom
 inline constexpr std::uint64_t kFunEnvironment = 5;
 inline constexpr std::uint64_t kExternalNode = 1;
@@ -214,10 +218,14 @@ constexpr bool is_magic_reference(std::uint64_t first_data_word) {
 }
 }  // namespace otp25
 
-/// Releases up to 24: sizes that the text of crash dumps does not have.
+/// Releases up to 24 (erl_fun.h, ErlFunThing of R10B to OTP 24; erl_term.h, HEADER_EXPORT).
 namespace otp24 {
-inline constexpr std::uint64_t kFunEnvironment = 6;  ///< erl_fun.h, ErlFunThing (R10B to OTP 24)
-inline constexpr std::uint64_t kExportWords = 2;     ///< a header and the Export's address
+inline constexpr std::uint64_t kFunArity = 3;
+inline constexpr std::uint64_t kFunFreeVariables = 4;
+inline constexpr std::uint64_t kFunCreator = 5;
+inline constexpr std::uint64_t kFunEnvironment = 6;
+inline constexpr std::uint64_t kExportWords = 2;  ///< a header and the Export's address
+inline constexpr std::uint64_t kExportHeader = 1U << 6U | 7U << 2U;
 inline constexpr std::uint64_t kRefcWordsOfR11 = 5;
 }  // namespace otp24
 
@@ -250,7 +258,18 @@ inline constexpr std::uint64_t kDefinitionKeys = 6;
 
 /// Number of a fun's words that is_external_fun() needs; every fun has them.
 constexpr std::uint64_t fun_head_words(const TagScheme& scheme) {
-    return scheme.fun_in_header ? otp27::kFunEnvironment : otp25::kFunEnvironment;
+    return scheme.fun_in_header || scheme.export_header != 0 ? otp27::kFunEnvironment
+                                                             : otp25::kFunEnvironment;
+}
+
+/// Whether a header has the tag of an external fun, where those are objects of their own.
+constexpr bool is_export_object(const TagScheme& scheme, std::uint64_t header) {
+    return scheme.export_header != 0 && low_bits(header ^ scheme.export_header, 6) == 0;
+}
+
+/// The word that has the number of free variables, where the header does not have it.
+constexpr std::uint64_t fun_free_word(const TagScheme& scheme) {
+    return scheme.fun_counts_apart ? otp24::kFunFreeVariables : otp25::kFunCounts;
 }
 
 /// Whether a fun is external, fun M:F/A. `words`: the first fun_head_words().
@@ -262,8 +281,11 @@ struct TermRange {
     std::uint64_t count = 0;
 };
 
+/// Words that say an object's size: a fun of OTP 24 says it in the last of them.
+inline constexpr std::size_t kSizeWords = 5;
+
 /// Size of a boxed object in words, its header included. `words` starts at the header and must hold
-/// four words (or as many as the object has, if fewer). nullopt if the words contradict the scheme
+/// kSizeWords (or as many as the object has, if fewer). nullopt if the words contradict the scheme
 /// (unknown header, arity over the runtime's limits, map of more than 32 pairs).
 std::optional<std::uint64_t> boxed_words(const TagScheme& scheme,
                                          std::span<const std::uint64_t> words);

@@ -117,7 +117,7 @@ class CrashReader {
             const auto jit =
                 search ? beam::find_jit_self(vm_, *search) : std::unexpected(search.error());
             if (jit) {
-                shared_ = SharedCode(*jit);
+                shared_ = SharedCode(*jit, vm_.tables().code_points);
             } else {
                 RETURN_IF_ERROR(take(jit.error(), "the JIT's shared code"));
             }
@@ -411,7 +411,7 @@ class CrashReader {
             return std::pair(place, saved);
         }
         return frames.caller && frames.caller->process == scheduler.process
-                   ? std::optional(std::pair(place, frames.caller->saved_stack))
+                   ? std::optional(std::pair(place, beam::saved_stack(vm_, *frames.caller)))
                    : std::nullopt;
     }
 

@@ -44,11 +44,20 @@ Result<std::unique_ptr<ObservedNode>> ObservedNode::open(pid_t pid, const beam::
     if (node->vm().facts().jit) {
         ASSIGN_OR_RETURN(const auto search, beam::ImageSearch::read(node->vm().target()));
         ASSIGN_OR_RETURN(const auto jit, beam::find_jit_self(node->vm(), search));
-        node->shared_ = SharedCode(jit);
+        node->shared_ = SharedCode(jit, node->vm().tables().code_points);
     } else {
         node->shared_ = SharedCode(node->vm().tables().code_points);
     }
     return node;
+}
+
+Result<void> ObservedNode::check_samples() const {
+    const auto erts = erts_version(vm_->facts().erts_version);
+    return !erts.is_known() || erts >= ErtsVersion{{13}}
+               ? Result<void>()
+               : fail(ErrorCode::kUnsupported,
+                      "samples of a node of OTP 24 or before cannot be told by function yet: its "
+                      "stacks, threads, waits and processes can (stacks, threads, off-cpu, top)");
 }
 
 Result<void> ObservedNode::check_machine_code() const {

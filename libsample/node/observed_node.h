@@ -35,6 +35,9 @@ class ObservedNode {
 
     /// kUnsupported of the interpreter: its functions have no machine code.
     [[nodiscard]] Result<void> check_machine_code() const;
+    /// kUnsupported of OTP 24, in which code keeps the function that called a BIF in other places
+    /// (jit/x86/instr_bif.cpp, emit_call_light_bif_shared()): shares of functions would be wrong.
+    [[nodiscard]] Result<void> check_samples() const;
 
     /// Whether an address is in Erlang code or in the emulator's shared code.
     [[nodiscard]] bool in_code(Address pc) const { return code_->in_code(pc) || shared_.holds(pc); }

@@ -7,9 +7,16 @@ namespace {
 
 constexpr std::uint64_t kInstructionBytes = 8;
 
+Address normal_exit_of(const std::vector<beam::Found>& code_points) {
+    const auto found =
+        std::ranges::find(code_points, std::string_view("beam_normal_exit"), &beam::Found::name);
+    return found == code_points.end() ? 0 : found->address;
+}
+
 }  // namespace
 
-SharedCode::SharedCode(const beam::JitSelf& jit) : normal_exit_(jit.normal_exit) {
+SharedCode::SharedCode(const beam::JitSelf& jit, const std::vector<beam::Found>& code_points)
+    : normal_exit_(jit.normal_exit != 0 ? jit.normal_exit : normal_exit_of(code_points)) {
     for (const auto& module : jit.modules) {
         parts_.push_back({module.begin, module.begin + module.bytes});
         ranges_.insert(ranges_.end(), module.ranges.begin(), module.ranges.end());
@@ -17,12 +24,12 @@ SharedCode::SharedCode(const beam::JitSelf& jit) : normal_exit_(jit.normal_exit)
     std::ranges::sort(ranges_, {}, &beam::JitRange::begin);
 }
 
-SharedCode::SharedCode(const std::vector<beam::Found>& code_points) {
+SharedCode::SharedCode(const std::vector<beam::Found>& code_points)
+    : normal_exit_(normal_exit_of(code_points)) {
     for (const auto& point : code_points) {
         const auto end = point.address + kInstructionBytes;
         parts_.push_back({point.address, end});
         ranges_.push_back({.name = point.name, .begin = point.address, .end = end});
-        normal_exit_ = point.name == "beam_normal_exit" ? point.address : normal_exit_;
     }
     std::ranges::sort(ranges_, {}, &beam::JitRange::begin);
 }

@@ -20,7 +20,8 @@ inline constexpr std::string_view kCollectionFragment = "garbage_collect";
 class SharedCode {
   public:
     SharedCode() = default;
-    explicit SharedCode(const beam::JitSelf& jit);
+    /// `code_points`: they say what the JIT's list does not (OTP 24).
+    SharedCode(const beam::JitSelf& jit, const std::vector<beam::Found>& code_points);
     /// The interpreter's: single instructions that a stack may return to.
     explicit SharedCode(const std::vector<beam::Found>& code_points);
 

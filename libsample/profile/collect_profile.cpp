@@ -233,6 +233,7 @@ Result<ProfileReport> collect_profile(ObservedNode& node, const ProfileOptions& 
     if (node.doubt()) {
         report.remarks.push_back(*node.doubt());
     }
+    RETURN_IF_ERROR(node.check_samples());
     ASSIGN_OR_RETURN(auto stacks, ProcessStacks::open(node, options.frames));
     ASSIGN_OR_RETURN(auto threads, NodeThreads::open(node, stacks));
     ASSIGN_OR_RETURN(auto samples, SampleStacks::open(node, stacks, threads, options.frames));

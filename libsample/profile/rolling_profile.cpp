@@ -81,6 +81,7 @@ Result<RollingProfile> RollingProfile::open(pid_t pid, const beam::LocateOptions
                                             const std::atomic<bool>& cancelled) {
     ASSIGN_OR_RETURN(auto node, ObservedNode::open(pid, how, cancelled));
     RETURN_IF_ERROR(node->check_machine_code());
+    RETURN_IF_ERROR(node->check_samples());
     auto parts = std::make_unique<Parts>(std::move(node));
     parts->rate = rate;
     RETURN_IF_ERROR(parts->open());

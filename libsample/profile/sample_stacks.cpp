@@ -2,6 +2,7 @@
 #include <libsample/native/thread_image.h>
 #include <libsample/profile/sample_stacks.h>
 #include <libsample/stack/stack_walk.h>
+#include <libvm/beam/native/native_calls.h>
 
 #include <algorithm>
 #include <array>
@@ -177,9 +178,9 @@ Result<SampleStack> SampleStacks::native(const Sample& sample, const SchedulerPl
     if (!in_jit) {
         unwound = unwind(sample, shown);
     } else {
-        unwound.caller =
-            target::JitCaller{sample.at(Register::kInstruction), sample.at(Register::kProcess),
-                              sample.at(Register::kSavedStack)};
+        unwound.caller = target::JitCaller{
+            sample.at(Register::kInstruction), sample.at(Register::kProcess),
+            sample.at(Register::kSavedStack), sample.at(Register::kSavedStackOf24)};
         if (sample.in_kernel) {
             shown.native.emplace_back(kInKernel);
         }
@@ -316,7 +317,7 @@ Result<void> SampleStacks::callers_after(const Call& call, Address slot, Address
         into.unknown = UnknownCallers::kNotUnwound;
         return {};
     }
-    const auto top = saved ? before->stop : caller->saved_stack;
+    const auto top = saved ? before->stop : beam::saved_stack(node_->vm(), *caller);
     if (top % 8 != 0 || top < before->heap || top >= before->hend) {
         return went_on();
     }

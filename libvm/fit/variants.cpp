@@ -175,8 +175,8 @@ std::vector<Content> with_term_schemes(const std::vector<Content>& contents) {
         if (!content.constants.contains(kTermScheme)) {
             continue;
         }
-        for (const auto scheme :
-             {TermScheme::kOtp25, TermScheme::kOtp26, TermScheme::kOtp27, TermScheme::kOtp29}) {
+        for (const auto scheme : {TermScheme::kOtp24, TermScheme::kOtp25, TermScheme::kOtp26,
+                                  TermScheme::kOtp27, TermScheme::kOtp29}) {
             auto other = content;
             other.constants[kTermScheme] = static_cast<std::uint64_t>(scheme);
             other.from =

@@ -26,7 +26,14 @@ items() ->
      total_heap_size, heap_size, stack_size, reductions, links, monitors, monitored_by,
      priority, trap_exit, group_leader, memory, current_location, error_handler, parent,
      message_queue_data, garbage_collection, garbage_collection_info, current_stacktrace,
-     suspending, catchlevel, sequential_trace_token, binary].
+     suspending, catchlevel, sequential_trace_token, binary] -- lacking().
+
+%% process_info/2 has parent from OTP 25 on.
+lacking() ->
+    case list_to_integer(erlang:system_info(otp_release)) of
+        Release when Release < 25 -> [parent];
+        _ -> []
+    end.
 
 %% False if the process has ended since the list of processes was made. The VM answers the last item
 %% first: the terms come after the facts, for to copy a binary that is being appended to shrinks it.

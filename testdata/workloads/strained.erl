@@ -14,7 +14,7 @@
 start(_Scale) ->
     Pids = [spawn_opt(fun() -> receive stop -> ok end end, [{min_heap_size, ?HEAP_WORDS}])
             || _ <- lists:seq(1, ?PROCESSES)],
-    _ = [stop(Pid) || {N, Pid} <- lists:enumerate(Pids), N rem ?KEPT =/= 0],
+    _ = [stop(Pid) || {N, Pid} <- lists:zip(lists:seq(1, length(Pids)), Pids), N rem ?KEPT =/= 0],
     _ = [erlang:send_after(3600000, strained_gone, {tick, N}) || N <- lists:seq(1, ?TIMERS)],
     Hot = spawn(fun burn/0),
     true = register(strained_hot, Hot),

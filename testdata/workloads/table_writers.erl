@@ -37,7 +37,7 @@ own(To) ->
 kinds() ->
     [{writers_set, [set]},
      {writers_write, [set, {write_concurrency, true}]},
-     {writers_auto, [set, {write_concurrency, auto}]},
+     {writers_auto, [set, {write_concurrency, workload:auto()}]},
      {writers_tree, [ordered_set]},
      {writers_ca, [ordered_set, {write_concurrency, true}]},
      {writers_read, [set, {read_concurrency, true}]},

@@ -18,7 +18,7 @@ own(To, Rows) ->
     [fill(Name, Options, Rows) || {Name, Options} <- kinds()],
     %% Unnamed, many under one name, some deleted again.
     Unnamed = [ets:new(tables_unnamed, [public]) || _ <- lists:seq(1, 40)],
-    [true = ets:delete(Table) || {N, Table} <- lists:enumerate(Unnamed), N rem 4 =:= 0],
+    [true = ets:delete(Table) || {N, Table} <- lists:zip(lists:seq(1, 40), Unnamed), N rem 4 =:= 0],
     %% Fixed, with rows that were deleted meanwhile: linked, but not counted.
     true = ets:safe_fixtable(tables_fixed, true),
     [true = ets:delete(tables_fixed, N) || N <- lists:seq(1, 7)],
@@ -47,11 +47,11 @@ kinds() ->
      {tables_read, [set, public, {read_concurrency, true}]},
      {tables_write, [set, public, {write_concurrency, true}]},
      {tables_write_bag, [bag, public, {write_concurrency, true}]},
-     {tables_auto, [set, public, {write_concurrency, auto}]},
-     {tables_auto_read, [duplicate_bag, public, {write_concurrency, auto},
+     {tables_auto, [set, public, {write_concurrency, workload:auto()}]},
+     {tables_auto_read, [duplicate_bag, public, {write_concurrency, workload:auto()},
                          {read_concurrency, true}]},
      {tables_ca, [ordered_set, public, {write_concurrency, true}]},
-     {tables_ca_auto, [ordered_set, public, {write_concurrency, auto}]},
+     {tables_ca_auto, [ordered_set, public, {write_concurrency, workload:auto()}]},
      {tables_counters, [set, public, {write_concurrency, true}, {decentralized_counters, true}]},
      {tables_counters_ca, [ordered_set, public, {write_concurrency, true},
                            {decentralized_counters, true}]},

@@ -113,12 +113,20 @@ std::optional<std::size_t> stack_from_structure(Code code, std::uint32_t stop) {
     return stop < 0x80 ? find(code, from_structure) : std::nullopt;
 }
 
+std::optional<SavedStack> stack_from_register(Code code) {
+    static constexpr std::array kFromRbp = {std::byte{0x48}, std::byte{0x89}, std::byte{0xec}};
+    static constexpr std::array kFromR12 = {std::byte{0x4c}, std::byte{0x89}, std::byte{0xe4}};
+    const auto begin = code.first(std::min(code.size(), kFromRbp.size()));
+    if (std::ranges::equal(begin, kFromRbp)) {
+        return SavedStack::kRbp;
+    }
+    return std::ranges::equal(begin, kFromR12) ? std::optional(SavedStack::kR12) : std::nullopt;
+}
+
 bool keeps_tops(Code code, std::uint32_t htop) {
-    static constexpr std::array kFromRegister = {std::byte{0x48}, std::byte{0x89}, std::byte{0xec}};
     const std::array heap_top = {std::byte{0x4d}, std::byte{0x8b}, std::byte{0x7d},
                                  static_cast<std::byte>(htop)};
-    return htop < 0x80 && code.size() >= kFromRegister.size() &&
-           find(code.first(kFromRegister.size()), kFromRegister) && !find(code, heap_top);
+    return htop < 0x80 && stack_from_register(code) && !find(code, heap_top);
 }
 
 std::optional<std::uint64_t> live_before_call(std::span<const std::byte, kLiveBefore> code) {

@@ -34,8 +34,15 @@ std::optional<MemoryCall> memory_call(Code code, std::size_t from);
 /// Where `mov rsp, [r13 + stop]` is: the stack's top was in the structure during a call. `stop`:
 /// the field's offset.
 std::optional<std::size_t> stack_from_structure(Code code, std::uint32_t stop);
+/// The register that keeps the stack's top during a call (E_saved, beam_asm.hpp).
+enum class SavedStack : std::uint8_t {
+    kRbp,  ///< OTP 25 to 29
+    kR12,  ///< OTP 24
+};
+/// Whether code behind a call begins with `mov rsp, REGISTER`, and which it is.
+std::optional<SavedStack> stack_from_register(Code code);
 /// Whether code behind a call goes on with the tops of stack and heap from registers: it begins
-/// with `mov rsp, rbp`, and has no `mov r15, [r13 + htop]` (emit_leave_runtime<>()).
+/// with `mov rsp, REGISTER`, and has no `mov r15, [r13 + htop]` (emit_leave_runtime<>()).
 bool keeps_tops(Code code, std::uint32_t htop);
 
 /// Bytes before the end of a call that say how many x registers are live.

@@ -14,6 +14,8 @@ using enum MachineRegister;
 constexpr std::int64_t kFrameWord = 8;
 constexpr std::size_t kMostFrameWords = 2048;
 constexpr std::uint32_t kMostPushed = 16;
+/// What keeps the Erlang stack's top while code is on the thread's own: in OTP 25 to 29, in 24.
+constexpr std::array kSavedStacks = {kRbp, kR12};
 /// Visits of instructions, for each byte of code.
 constexpr std::size_t kVisitsPerByte = 2;
 constexpr std::size_t kVisitsPerByteWithRegisters = 8;
@@ -196,9 +198,10 @@ class FrameCode::Reader {
             }
             if (operation == 4) {
                 // Where a table of places in the function leads is not followed. With the active
-                // code index it is another function, by its export (jit/x86/beam_asm.hpp, OTP 25 to
-                // 29).
-                const bool table = one->operand->index && !one->operand->indexed_by(kR12);
+                // code index (r12, in OTP 24 rbp) it is another function, by its export
+                // (jit/x86/beam_asm.hpp, OTP 24 to 29).
+                const bool table = one->operand->index && !one->operand->indexed_by(kR12) &&
+                                   !one->operand->indexed_by(kRbp);
                 if (table || !one->operand->in_memory) {
                     into_->x_known_ = false;
                 }
@@ -318,8 +321,10 @@ class FrameCode::Reader {
         const bool load = one.wide && one.is(0x8b) && one.reg_is(kRsp);
         const bool store = one.wide && one.is(0x89) && one.operand->is(kRsp);
         if (state.native) {
-            const bool from_rbp = (load && one.operand->is(kRbp)) || (store && one.reg_is(kRbp));
-            if (from_rbp || (load && one.operand->at(kR13))) {
+            const bool from_register = std::ranges::any_of(kSavedStacks, [&](auto saved) {
+                return (load && one.operand->is(saved)) || (store && one.reg_is(saved));
+            });
+            if (from_register || (load && one.operand->at(kR13))) {
                 state.native = false;
                 return true;
             }

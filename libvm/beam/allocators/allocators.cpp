@@ -19,22 +19,23 @@ constexpr std::size_t kMsegCarriers = 0;
 constexpr std::size_t kSystemCarriers = 1;
 
 /// The types of fix_alloc in the order of erl_alloc.types, by the names that
-/// erlang:system_info({allocator, fix_alloc}) has for them (OTP 25 to 29).
-constexpr std::array kFixedSizeNames = {"proc",
-                                        "receive_marker_block",
-                                        "msg_ref",
-                                        "ll_ptimer",
-                                        "hl_ptimer",
-                                        "bif_timer",
-                                        "nsched_magic_ref_entry",
-                                        "nsched_pid_ref_entry",
-                                        "magic_indirection",
-                                        "process_signal_queue_buffers",
-                                        "sl_thr_q_element",
-                                        "monitor",
-                                        "link",
-                                        "driver_select_data_state",
-                                        "enif_select_data_state"};
+/// erlang:system_info({allocator, fix_alloc}) has for them (OTP 24 to 29).
+constexpr std::string_view kQueueBuffers = "process_signal_queue_buffers";  // from OTP 25 on
+constexpr std::array<std::string_view, 15> kFixedSizeNames = {"proc",
+                                                              "receive_marker_block",
+                                                              "msg_ref",
+                                                              "ll_ptimer",
+                                                              "hl_ptimer",
+                                                              "bif_timer",
+                                                              "nsched_magic_ref_entry",
+                                                              "nsched_pid_ref_entry",
+                                                              "magic_indirection",
+                                                              kQueueBuffers,
+                                                              "sl_thr_q_element",
+                                                              "monitor",
+                                                              "link",
+                                                              "driver_select_data_state",
+                                                              "enif_select_data_state"};
 
 Field at(Field array, std::size_t index, std::uint32_t each, Field field) {
     return {static_cast<std::uint32_t>(array.offset + index * each + field.offset), field.bytes};
@@ -114,7 +115,8 @@ AllocatorFields::AllocatorFields(LayoutNames& names)
       count_bytes(names.bytes(runtime::AllctrCount::kName)),
       stats_bytes(names.bytes(runtime::AllctrBlockStats::kName)),
       fix_bytes(names.bytes(runtime::ErtsAlcFixList::kName)),
-      fix_count(names.constant(runtime::constant::fix_count)) {}
+      fix_count(names.constant(runtime::constant::fix_count)),
+      has_queue_buffers(names.has_structure(runtime::ErtsSignalInQueueBuffer::kName)) {}
 
 CarrierFields::CarrierFields(LayoutNames& names)
     : header(names.field(runtime::Carrier::chdr)),
@@ -276,7 +278,11 @@ Result<records::AllocatorCarriers> AllocatorReader::pool(const StructView& alloc
 Result<void> AllocatorReader::fixed_sizes(const StructView& allocator, bool has_pool,
                                           records::AllocatorInstance& record) {
     const auto lists = allocator.get(fields_.fix);
-    if (lists == 0 || fields_.fix_count != kFixedSizeNames.size()) {
+    std::vector<std::string_view> types;
+    std::ranges::copy_if(kFixedSizeNames, std::back_inserter(types), [&](std::string_view name) {
+        return fields_.has_queue_buffers || name != kQueueBuffers;
+    });
+    if (lists == 0 || fields_.fix_count != types.size()) {
         return {};
     }
     const auto count = static_cast<std::uint32_t>(fields_.fix_count);
@@ -298,10 +304,10 @@ Result<void> AllocatorReader::fixed_sizes(const StructView& allocator, bool has_
             return fail(ErrorCode::kImplausible,
                         fmt::format("fix_alloc's type {} ({}): expected counts of objects, found "
                                     "{} used of {}, {} bytes each",
-                                    index, kFixedSizeNames.at(index), used, allocated, each));
+                                    index, types[index], used, allocated, each));
         }
         auto& type = *record.add_fixed_size();
-        type.set_name(kFixedSizeNames.at(index));
+        type.set_name(std::string(types[index]));
         type.set_allocated_bytes(allocated * static_cast<std::int64_t>(each));
         type.set_used_bytes(used * static_cast<std::int64_t>(each));
     }

@@ -33,6 +33,7 @@ struct AllocatorFields {
     Field delayed_first;  ///< of the blocks that other threads gave back
     std::uint32_t bytes, count_bytes, stats_bytes, fix_bytes;
     std::uint64_t fix_count;
+    bool has_queue_buffers;  ///< a type of fix_alloc
 };
 
 /// Carrier_t and what a carrier in the pool has (erl_alloc_util.c).

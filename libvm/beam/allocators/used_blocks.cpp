@@ -26,9 +26,8 @@ Result<UsedBlockReader> UsedBlockReader::open(Vm& vm, std::uint64_t first_bytes)
     reader.scheme_ = scheme;
     reader.first_bytes_ = std::min<std::uint64_t>(first_bytes, kMostFirstBytes);
     // alcu_atag_t (erl_alloc_util.c) has one word up to OTP 26.
-    const bool one_word =
-        scheme.id == format::TermScheme::kOtp25 || scheme.id == format::TermScheme::kOtp26;
-    reader.tag_words_ = one_word ? 1 : 2;
+    const auto erts = erts_version(vm.facts().erts_version);
+    reader.tag_words_ = erts.is_known() && erts < ErtsVersion{{15}} ? 1 : 2;
     return reader;
 }
 

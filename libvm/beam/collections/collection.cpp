@@ -359,8 +359,8 @@ Result<TagScheme> term_scheme_of(Vm& vm) {
 
 bool is_copy_of(memory::MemorySource& memory, const TagScheme& scheme, Address original,
                 Address copy) {
-    std::array<std::uint64_t, 4> copied{};
-    std::array<std::uint64_t, 4> collected{};
+    std::array<std::uint64_t, kSizeWords> copied{};
+    std::array<std::uint64_t, kSizeWords> collected{};
     if (!memory.read(copy, std::as_writable_bytes(std::span(copied))) ||
         !memory.read(original, std::as_writable_bytes(std::span(collected)))) {
         return false;
@@ -428,7 +428,7 @@ Address MovedObjects::end_of(const Moved& moved) {
     if (moved.is_cell) {
         return moved.copy + kCellWords * kWordBytes;
     }
-    std::array<std::uint64_t, 4> words{};
+    std::array<std::uint64_t, kSizeWords> words{};
     const bool read =
         vm_->memory().read(moved.copy, std::as_writable_bytes(std::span(words))).has_value();
     return moved.copy + (read ? boxed_words(scheme_, words).value_or(0) * kWordBytes : 0);

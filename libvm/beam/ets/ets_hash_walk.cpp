@@ -41,7 +41,7 @@ Result<std::optional<EtsHashWalk::Shape>> EtsHashWalk::shape() {
     const auto view = raw->view();
     const Shape found{view.get(fields.active), view.get(fields.size_mask),
                       view.get(fields.segments), view.get(fields.locks),
-                      view.get(fields.locks_count)};
+                      fields.locks_count ? view.get(*fields.locks_count) : fields.fixed_locks};
     const bool plausible =
         found.active != 0 && found.active <= kMostSlots && std::has_single_bit(found.mask + 1) &&
         found.active <= found.mask + 1 && walk_.vm_->plausible(found.segments, kEtsWord) &&

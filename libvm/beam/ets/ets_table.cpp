@@ -28,7 +28,8 @@ EtsTableFields::EtsTableFields(LayoutNames& names) {
     named = names.constant(runtime::constant::ets_named);
     read_concurrency = names.constant(runtime::constant::ets_read_concurrency);
     write_concurrency = names.constant(runtime::constant::ets_write_concurrency);
-    write_concurrency_auto = names.constant(runtime::constant::ets_write_concurrency_auto);
+    write_concurrency_auto =
+        names.constant_if_any(runtime::constant::ets_write_concurrency_auto).value_or(0);
     set = names.constant(runtime::constant::ets_set);
     bag = names.constant(runtime::constant::ets_bag);
     duplicate_bag = names.constant(runtime::constant::ets_duplicate_bag);

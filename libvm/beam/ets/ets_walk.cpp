@@ -37,13 +37,20 @@ EtsRowFields::EtsRowFields(LayoutNames& names) {
     size_mask = names.field(runtime::DbHash::szm);
     segments = names.field(runtime::DbHash::segtab);
     locks = names.field(runtime::DbHash::locks);
-    locks_count = names.field(runtime::DbHash::nlocks);
+    locks_count = names.field_if_any(runtime::DbHash::nlocks);
     tree_root = names.field(runtime::DbTree::root);
     ca_root = names.field(runtime::DbCATree::root);
     hash_bytes = names.bytes(runtime::DbHash::kName);
-    lock_bytes = names.bytes(runtime::DbHashLockSlot::kName);
     const auto flags = names.field(runtime::DbRwLock::flags);
-    slot_lock = {names.field(runtime::DbHashLockSlot::lck).offset + flags.offset, flags.bytes};
+    if (locks_count) {
+        lock_bytes = names.bytes(runtime::DbHashLockSlot::kName);
+        slot_lock = {names.field(runtime::DbHashLockSlot::lck).offset + flags.offset, flags.bytes};
+    } else {
+        fixed_locks = names.constant(runtime::constant::ets_hash_locks);
+        lock_bytes = names.field(runtime::DbHashLocks::lck_vec).bytes /
+                     static_cast<std::uint32_t>(std::max<std::uint64_t>(fixed_locks, 1));
+        slot_lock = {names.field(runtime::DbHashLock::lck).offset + flags.offset, flags.bytes};
+    }
     is_base = names.field(runtime::DbCATreeNode::is_base_node);
     base_lock = {names.field(runtime::DbCATreeNode::base_lock).offset + flags.offset, flags.bytes};
     base_valid = names.field(runtime::DbCATreeNode::base_is_valid);

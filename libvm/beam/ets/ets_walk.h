@@ -15,9 +15,11 @@ struct EtsRowFields {
     Field hash_next, hash_row, hash_mark;
     std::uint64_t pseudo_deleted, hash_mask;  ///< in hash_mark
     Field tree_left, tree_right, tree_row;
-    Field active, size_mask, segments, locks, locks_count, tree_root, ca_root;
+    Field active, size_mask, segments, locks, tree_root, ca_root;
+    std::optional<Field> locks_count;  ///< from OTP 25 on; else there are fixed_locks
+    std::uint64_t fixed_locks = 0;
     std::uint32_t hash_bytes, lock_bytes;
-    Field slot_lock;  ///< the word of a DbHashLockSlot's lock
+    Field slot_lock;  ///< the word of a row's lock in one of lock_bytes
     Field is_base, base_lock, base_valid, base_root, route_valid, route_left, route_right;
 };
 

@@ -360,6 +360,11 @@ Result<const JitSelf*> VmFinder::jit() {
                         "stripped, or the runtime's debug file");
         }
         ASSIGN_OR_RETURN(auto self, find_jit_self(vm_, search_));
+        if (self.normal_exit == 0) {
+            return fail(ErrorCode::kUnsupported,
+                        "an emulator of OTP 24 without symbols does not say where the first "
+                        "function of a process returns to: use an executable with symbols");
+        }
         jit_ = std::move(self);
         note("__jit_debug_descriptor", jit_->descriptor, kByShape);
     }

@@ -339,6 +339,15 @@ bool NativeCalls::stays_in_other(Seen& seen, const target::ThreadRegisters& thre
     return before && seen.unwound && same_place(*before, *seen.unwound);
 }
 
+Address saved_stack(Vm& vm, const target::JitCaller& caller) {
+    constexpr std::size_t kMoveBytes = 3;
+    std::array<std::byte, kMoveBytes> code{};
+    const auto from = vm.memory().read(caller.returns_to, code)
+                          ? arch::x86_64::stack_from_register(code)
+                          : std::nullopt;
+    return from == arch::x86_64::SavedStack::kR12 ? caller.r12 : caller.rbp;
+}
+
 /// Whether code goes on, where a call returns to, with the tops of stack and heap from registers,
 /// so that the call has neither moved nor made terms.
 bool NativeCalls::keeps_tops_in_registers(Address returns_to) const {
@@ -401,7 +410,7 @@ std::optional<YieldState::State> NativeCalls::unwound(const target::ThreadRegist
         caller->heap_top == 0 || !caller->reductions_left) {
         return std::nullopt;
     }
-    return in_function(caller->returns_to, caller->saved_stack, true, caller->heap_top,
+    return in_function(caller->returns_to, saved_stack(*vm_, *caller), true, caller->heap_top,
                        scheduler->registers + fragments_.front().arguments,
                        *caller->reductions_left);
 }

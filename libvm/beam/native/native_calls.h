@@ -17,6 +17,9 @@
 
 namespace beamdump::beam {
 
+/// The Erlang stack's top during a call that does not save it in the process.
+Address saved_stack(Vm& vm, const target::JitCaller& caller);
+
 /// Processes that run elsewhere than at a yield point, in memory that stands still.
 ///
 /// In native code that compiled code called by one of the fragments that save the process's stack

@@ -79,7 +79,9 @@ void MessageWalker::resolve(LayoutNames& names) {
     combined_ = names.field(runtime::ErtsMessage::hfrag);
     message_bytes_ = names.bytes(runtime::ErtsMessage::kName);
     marker_bytes_ = names.bytes(runtime::ErtsRecvMarker::kName);
-    buffers_.emplace(names);
+    if (names.has_structure(runtime::ErtsSignalInQueueBuffer::kName)) {
+        buffers_.emplace(names);
+    }
     if (names.has_structure(runtime::ErtsDistExternal::kName)) {
         undecoded_ = Undecoded{
             .flags = names.field(runtime::ErtsDistExternal::flags),

@@ -168,7 +168,7 @@ void ProcessReader::resolve(LayoutNames& names) {
     f_.max_gen_gcs = names.field(runtime::Process::max_gen_gcs);
     f_.off_heap_first = names.field(runtime::Process::off_heap_first);
     f_.off_heap_overhead = names.field(runtime::Process::off_heap_overhead);
-    f_.wrt_bins = names.field(runtime::Process::wrt_bins);
+    f_.wrt_bins = names.field_if_any(runtime::Process::wrt_bins);
     f_.mbuf = names.field(runtime::Process::mbuf);
     f_.msg_frag = names.field(runtime::Process::msg_frag);
     f_.mbuf_sz = names.field(runtime::Process::mbuf_sz);
@@ -179,7 +179,7 @@ void ProcessReader::resolve(LayoutNames& names) {
     f_.state = names.field(runtime::Process::state);
     f_.inq_first = names.field(runtime::Process::sig_inq_first);
     f_.inq_last = names.field(runtime::Process::sig_inq_last);
-    f_.inq_buffers = names.field(runtime::Process::sig_inq_buffers);
+    f_.inq_buffers = names.field_if_any(runtime::Process::sig_inq_buffers);
     f_.lock = names.field(runtime::Process::lock_flags);
     registered_.emplace(names);
     dictionary_fields_.emplace(names);
@@ -266,9 +266,11 @@ void ProcessReader::bounds(const StructView& view, ProcessView& process) {
     facts.set_fragment_words(view.get(f_.mbuf_sz));
     facts.set_off_heap_first_address(view.get(f_.off_heap_first));
     facts.set_off_heap_overhead_words(view.get(f_.off_heap_overhead));
-    facts.set_writable_binaries_first_address(view.get(f_.wrt_bins));
     process.off_heap = view.get(f_.off_heap_first);
-    process.writable_binaries = view.get(f_.wrt_bins);
+    if (f_.wrt_bins) {
+        process.writable_binaries = view.get(*f_.wrt_bins);
+        facts.set_writable_binaries_first_address(process.writable_binaries);
+    }
     process.mbuf = view.get(f_.mbuf);
     process.msg_frag = view.get(f_.msg_frag);
 
@@ -333,7 +335,7 @@ void ProcessReader::queues(const StructView& view, ProcessView& process) {
     process.middle = view.get(f_.cont);
     process.outer = view.get(f_.inq_first);
     process.outer_last = view.get(f_.inq_last);
-    process.buffers = view.get(f_.inq_buffers);
+    process.buffers = f_.inq_buffers ? view.get(*f_.inq_buffers) : 0;
     facts.set_signal_queue_flags(static_cast<std::uint32_t>(view.get(f_.queue_flags)));
     facts.set_off_heap_message_queue((view.get(f_.queue_flags) & c_.queue_off_heap) != 0);
     const auto lengths = queue_counter_->count(*vm_, view);

@@ -111,9 +111,9 @@ class ProcessReader {
         Field i, catches, rcount, reds, flags, group_leader, ftrace, uniq;
         Field first, cont, queue_flags, dictionary, token, initial, current, parent;
         Field high_water, old_hend, old_htop, old_heap, gen_gcs, max_gen_gcs;
-        Field off_heap_first, off_heap_overhead, wrt_bins, mbuf, msg_frag, mbuf_sz, psd;
-        Field bin_vheap_sz, bin_old_vheap, bin_old_vheap_sz, state, inq_first, inq_last,
-            inq_buffers, lock;
+        Field off_heap_first, off_heap_overhead, mbuf, msg_frag, mbuf_sz, psd;
+        Field bin_vheap_sz, bin_old_vheap, bin_old_vheap_sz, state, inq_first, inq_last, lock;
+        std::optional<Field> wrt_bins, inq_buffers;  ///< from OTP 25 on
         Field psd_data;
         Field native_argc, native_argv;
     };

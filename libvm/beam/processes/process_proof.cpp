@@ -23,7 +23,6 @@ constexpr std::array kFields = {runtime::Process::htop,
                                 runtime::Process::mbuf,
                                 runtime::Process::mbuf_sz,
                                 runtime::Process::msg_frag,
-                                runtime::Process::wrt_bins,
                                 runtime::Process::off_heap_first,
                                 runtime::Process::i,
                                 runtime::Process::reds,
@@ -39,17 +38,24 @@ constexpr std::array kFields = {runtime::Process::htop,
                                 runtime::Process::common_links,
                                 runtime::Process::common_monitors,
                                 runtime::Process::common_id,
-                                runtime::Process::common_lt_monitors,
-                                runtime::Process::sig_inq_buffers};
+                                runtime::Process::common_lt_monitors};
+
+/// From OTP 25 on.
+constexpr std::array kFieldsIfAny = {runtime::Process::wrt_bins, runtime::Process::sig_inq_buffers};
 
 }  // namespace
 
 Result<std::vector<Field>> ProcessProof::watched_fields(const Layout& layout) {
     LayoutNames names(layout);
     std::vector<Field> fields;
-    fields.reserve(kFields.size() + 1);
+    fields.reserve(kFields.size() + kFieldsIfAny.size() + 1);
     for (const auto& name : kFields) {
         fields.push_back(names.field(name));
+    }
+    for (const auto& name : kFieldsIfAny) {
+        if (const auto field = names.field_if_any(name)) {
+            fields.push_back(*field);
+        }
     }
     fields.push_back(names.field({runtime::Process::sig_qs_len, runtime::Process::sig_qs_mq_len}));
     RETURN_IF_ERROR(names.outcome());

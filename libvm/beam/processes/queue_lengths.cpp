@@ -17,9 +17,11 @@ std::optional<std::uint64_t> sum(std::optional<std::uint64_t> left, std::uint64_
 QueueCounter::QueueCounter(LayoutNames& names)
     : own_(names.field({runtime::Process::sig_qs_len, runtime::Process::sig_qs_mq_len})),
       outer_(names.field({runtime::Process::sig_inq_len, runtime::Process::sig_inq_mlenoffs})),
-      buffers_(names.field(runtime::Process::sig_inq_buffers)),
-      buffer_(names),
+      buffers_(names.field_if_any(runtime::Process::sig_inq_buffers)),
       after_last_(names.field_if_any(runtime::Process::sig_qs_mlenoffs)) {
+    if (buffers_) {
+        buffer_.emplace(names);
+    }
     if (!after_last_) {
         return;
     }
@@ -44,7 +46,7 @@ QueueLengths QueueCounter::count(Vm& vm, const StructView& process) const {
         lengths.own = own ? sum(sum(lengths.own, process.get(*after_last_)), *own) : std::nullopt;
         lengths.outer = outer ? sum(lengths.outer, *outer) : std::nullopt;
     }
-    lengths.buffered = buffered(vm, process.get(buffers_));
+    lengths.buffered = buffers_ ? buffered(vm, process.get(*buffers_)) : 0;
     return lengths;
 }
 
@@ -77,12 +79,12 @@ std::optional<std::uint64_t> QueueCounter::buffered(Vm& vm, Address buffers) con
     std::optional<std::uint64_t> total = 0;
     for (std::uint64_t slot = 0; buffers != 0 && total && slot < kSignalBuffers; ++slot) {
         const auto read = OwnedStruct::read(
-            vm.memory(), buffers + buffer_.slots.offset + slot * buffer_.slot_bytes,
-            buffer_.slot_bytes);
+            vm.memory(), buffers + buffer_->slots.offset + slot * buffer_->slot_bytes,
+            buffer_->slot_bytes);
         if (!read) {
             return std::nullopt;
         }
-        total = sum(total, read->view().get(buffer_.length));
+        total = sum(total, read->view().get(buffer_->length));
         const auto before = after_last_ ? before_signals(vm, read->view(), slot_signals_)
                                         : std::optional(std::uint64_t{0});
         total = before ? sum(total, *before) : std::nullopt;

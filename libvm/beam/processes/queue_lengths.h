@@ -45,9 +45,10 @@ class QueueCounter {
                                                               const Signals& signals) const;
     [[nodiscard]] std::optional<std::uint64_t> buffered(Vm& vm, Address buffers) const;
 
-    Field own_{}, outer_{}, buffers_{};
-    QueueBufferFields buffer_;
-    std::optional<Field> after_last_;  ///< of the middle queue, where signals count
+    Field own_{}, outer_{};
+    std::optional<Field> buffers_;             ///< from OTP 25 on
+    std::optional<QueueBufferFields> buffer_;  ///< if there are any
+    std::optional<Field> after_last_;          ///< of the middle queue, where signals count
     Signals own_signals_{}, outer_signals_{}, slot_signals_{};
     Field signal_count_{}, signal_next_{};
     std::uint32_t signal_bytes_ = 0;

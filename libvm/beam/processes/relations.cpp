@@ -81,12 +81,15 @@ Result<RelationWalker> RelationWalker::open(Vm& vm) {
         {names.constant(runtime::constant::monitor_port), records::MONITOR_KIND_PORT},
         {names.constant(runtime::constant::monitor_time_offset), records::MONITOR_KIND_TIME_OFFSET},
         {names.constant(runtime::constant::monitor_dist_process), records::MONITOR_KIND_REMOTE},
-        {names.constant(runtime::constant::monitor_dist_port), records::MONITOR_KIND_REMOTE},
         {names.constant(runtime::constant::monitor_resource), records::MONITOR_KIND_RESOURCE},
         {names.constant(runtime::constant::monitor_node), records::MONITOR_KIND_NODE},
         {names.constant(runtime::constant::monitor_nodes), records::MONITOR_KIND_NODES},
         {names.constant(runtime::constant::monitor_suspend), records::MONITOR_KIND_SUSPEND},
         {names.constant(runtime::constant::monitor_alias), records::MONITOR_KIND_ALIAS}};
+    // From 24.3.4.3 on.
+    if (const auto port = names.constant_if_any(runtime::constant::monitor_dist_port)) {
+        walker.monitor_kinds_.emplace_back(*port, records::MONITOR_KIND_REMOTE);
+    }
     RETURN_IF_ERROR(names.outcome());
     return walker;
 }

@@ -52,6 +52,24 @@ constexpr Field kLineNameBytes{8, 2};
 constexpr std::size_t kLineBytes = 12;
 enum class Kind : std::uint8_t { kEmulator = 0, kModule = 1 };
 
+// Of OTP 24 (jit/x86/beam_asm.cpp, beamasm_init_gdb_jit_info(), update_gdb_jit_info()): the number
+// of pieces, none in the emulator's entry, then the value of beam_normal_exit, which is not set
+// yet; in a module's, the address and size of its code, and its name. A piece is its begin, its end
+// and its name. Names end with a 0.
+namespace otp24 {
+constexpr std::size_t kEmulatorBytes = 16;
+constexpr std::size_t kModuleBytes = 24;
+constexpr std::size_t kRangeBytes = 16;
+constexpr Field kCount{0, 8};
+constexpr Field kNormalExit{8, 8};
+constexpr Field kBase{8, 8};
+constexpr Field kCodeBytes{16, 8};
+constexpr Field kRangeBegin{0, 8};
+constexpr Field kRangeEnd{8, 8};
+/// The last one that is registered before any Erlang code.
+constexpr std::string_view kLastOwn = "erts_beamasm";
+}  // namespace otp24
+
 struct Entry {
     Address next = 0, previous = 0, contents = 0;
     std::uint64_t bytes = 0;
@@ -62,7 +80,7 @@ Result<Entry> read_entry(Vm& vm, Address address) {
     ASSIGN_OR_RETURN(auto read, OwnedStruct::read(vm.bulk(), address, kEntryBytes));
     const auto view = read.view();
     const Entry entry{view.get(kNext), view.get(kPrevious), view.get(kContents), view.get(kBytes)};
-    if (entry.bytes < kEmulatorBytes || entry.bytes > kMaxEntryBytes ||
+    if (entry.bytes < otp24::kEmulatorBytes || entry.bytes > kMaxEntryBytes ||
         !vm.plausible(entry.contents, entry.bytes)) {
         return fail(ErrorCode::kImplausible,
                     fmt::format("the JIT's list: expected an entry at {:#x}, found {} bytes at "
@@ -146,13 +164,29 @@ Result<std::vector<std::byte>> contents_of(Vm& vm, const Entry& entry) {
     return bytes;
 }
 
-/// From the list's end, the oldest entry, up to the emulator's.
+/// From the list's end, the oldest entry, up to the emulator's. In OTP 24 that is the oldest one.
 Result<JitSelf> read_self(Vm& vm, Address descriptor) {
     ASSIGN_OR_RETURN(auto entries, read_list(vm, descriptor));
     JitSelf self;
     self.descriptor = descriptor;
+    bool is_of_24 = false;
     for (auto entry = entries.rbegin(); entry != entries.rend(); ++entry) {
         ASSIGN_OR_RETURN(auto bytes, contents_of(vm, *entry));
+        const StructView view(bytes);
+        if (entry == entries.rbegin() && bytes.size() == otp24::kEmulatorBytes &&
+            view.get(otp24::kCount) == 0) {
+            is_of_24 = true;
+            self.normal_exit = view.get(otp24::kNormalExit);
+            continue;
+        }
+        if (is_of_24) {
+            ASSIGN_OR_RETURN(auto module, parse_jit_module_of_24(bytes));
+            self.modules.push_back(std::move(module));
+            if (self.modules.back().name == otp24::kLastOwn) {
+                return self;
+            }
+            continue;
+        }
         if (const auto normal_exit = parse_jit_emulator(bytes)) {
             self.normal_exit = *normal_exit;
             return self;
@@ -217,6 +251,43 @@ Result<JitModule> parse_jit_module(std::span<const std::byte> entry) {
     return module;
 }
 
+Result<JitModule> parse_jit_module_of_24(std::span<const std::byte> entry) {
+    if (entry.size() < otp24::kModuleBytes) {
+        return cut_off("a module");
+    }
+    auto rest = entry.subspan(otp24::kModuleBytes);
+    const auto name = [&rest]() -> std::optional<std::string> {
+        const auto end = std::ranges::find(rest, std::byte{0});
+        if (end == rest.end()) {
+            return std::nullopt;
+        }
+        auto text = text_of(rest);
+        rest = rest.subspan(text.size() + 1);
+        return text;
+    };
+    const StructView view(entry);
+    JitModule module{{}, view.get(otp24::kBase), view.get(otp24::kCodeBytes), {}};
+    auto own = name();
+    if (!own) {
+        return cut_off("a module's name");
+    }
+    module.name = std::move(*own);
+    for (auto left = view.get(otp24::kCount); left > 0; --left) {
+        if (rest.size() < otp24::kRangeBytes) {
+            return cut_off("a function");
+        }
+        const StructView range(rest);
+        rest = rest.subspan(otp24::kRangeBytes);
+        auto text = name();
+        if (!text) {
+            return cut_off("a function's name");
+        }
+        module.ranges.push_back(
+            {std::move(*text), range.get(otp24::kRangeBegin), range.get(otp24::kRangeEnd)});
+    }
+    return module;
+}
+
 Result<JitSelf> find_jit_self(Vm& vm, const ImageSearch& search) {
     // The copy of the data is older than the list: it only tells where a descriptor can be.
     const auto find = [&](bool first_time) {
@@ -245,6 +316,9 @@ Result<JitSelf> find_jit_self(Vm& vm, const ImageSearch& search) {
 }
 
 std::optional<Address> code_point(const JitSelf& jit, std::string_view global) {
+    if (global == "beam_normal_exit" && jit.normal_exit != 0) {
+        return jit.normal_exit;
+    }
     // beam_jit_main.cpp, beamasm_init(), and beam_asm.hpp, the global assembler's labels.
     static constexpr std::array kNames = {
         std::pair{"beam_normal_exit", "erts_beamasm:normal_exit/0"},

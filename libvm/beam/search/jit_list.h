@@ -12,7 +12,8 @@ struct JitRange {
     Address end = 0;
 };
 
-/// One entry's contents (beam_jit_metadata.cpp, OTP 25 to 29): a module's code, or the emulator's.
+/// One entry's contents (beam_jit_metadata.cpp, OTP 25 to 29; jit/x86/beam_asm.cpp, OTP 24): a
+/// module's code, or the emulator's.
 struct JitModule {
     std::string name;
     Address begin = 0;
@@ -23,12 +24,15 @@ struct JitModule {
 /// The code that the JIT registered for gdb at its start (every build for Linux does).
 struct JitSelf {
     Address descriptor = 0;          ///< __jit_debug_descriptor
-    Address normal_exit = 0;         ///< where a process's first function returns to
+    Address normal_exit = 0;         ///< where a process's first function returns to; 0 in OTP 24
     std::vector<JitModule> modules;  ///< the code that modules share, and that of erts_beamasm
 };
 
 /// Contents of a module's entry. kImplausible if it is not one.
 Result<JitModule> parse_jit_module(std::span<const std::byte> entry);
+
+/// The same of OTP 24, whose entries have another form.
+Result<JitModule> parse_jit_module_of_24(std::span<const std::byte> entry);
 
 /// The address of normal_exit from the emulator's entry; nullopt if the entry is a module's.
 std::optional<Address> parse_jit_emulator(std::span<const std::byte> entry);

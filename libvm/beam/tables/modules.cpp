@@ -178,6 +178,7 @@ Result<ModuleReader> ModuleReader::open(Vm& vm) {
     reader.func_tab_ = names.field(runtime::BeamCodeLineTab::func_tab);
     reader.line_bytes_ = names.bytes(runtime::BeamCodeLineTab::kName);
     reader.info_mfa_ = names.field(runtime::ErtsCodeInfo::mfa);
+    reader.nil_ = names.constant(runtime::constant::nil);
     RETURN_IF_ERROR(names.outcome());
     LayoutNames more(vm.layout());
     if (const CodeAttributeFields attributes(more); more.outcome()) {
@@ -297,6 +298,11 @@ Result<records::Module> ModuleReader::module(const ModuleCode& code) {
             names_end > lines->file_names ? (names_end - lines->file_names) / sizeof(Address) : 0;
         if (names != 0 && names <= kMaxFiles) {
             if (auto words = read_words(vm_->memory(), lines->file_names, names)) {
+                // Up to OTP 24 they are atoms, and the module's own is not among them
+                // (beam_ranges.c, erts_lookup_function_info()).
+                if (atoms_.index(words->front())) {
+                    module.add_file_name_words(nil_);
+                }
                 module.mutable_file_name_words()->Add(words->begin(), words->end());
             }
         }

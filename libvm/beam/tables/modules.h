@@ -99,6 +99,7 @@ class ModuleReader {
     MfaFields mfa_;
     Field fname_, loc_size_, loc_tab_, func_tab_, info_mfa_;
     std::uint32_t line_bytes_ = 0;
+    std::uint64_t nil_ = 0;
 };
 
 /// Looks up functions by code address, in all loaded instances. Memory: 32 bytes a module, and a

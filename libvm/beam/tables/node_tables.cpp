@@ -26,18 +26,19 @@ Page& page_for(std::vector<Page>& pages, std::size_t items_in_last, std::size_t 
 /// code index; an entry stays in all indexes once it is made.
 Result<std::vector<Address>> fun_entries(Vm& vm) {
     const bool staged = vm.layout().has(runtime::FunTableEntry::kName);
+    LayoutNames names(vm.layout());
     if (!staged) {
-        const auto container = vm.layout().field(runtime::ErlFunEntryContainer::entry);
+        // Up to OTP 24 an entry begins with its HashBucket.
+        const auto container = names.field_if_any(runtime::ErlFunEntryContainer::entry);
         auto objects = hash_objects(vm, vm.tables().funs);
-        if (!container || !objects) {
-            return std::unexpected(!container ? container.error() : objects.error());
+        if (!objects || !container) {
+            return objects;
         }
         for (auto& object : *objects) {
             object += container->offset;
         }
         return objects;
     }
-    LayoutNames names(vm.layout());
     const auto table_bytes = names.bytes(runtime::IndexTable::kName);
     const auto entry = names.field(runtime::FunTableEntry::object);
     RETURN_IF_ERROR(names.outcome());
@@ -143,7 +144,10 @@ Result<void> read_fun_entries(Vm& vm, std::size_t most, const TakePage<records::
         if (fields.references) {
             entry.set_references(view.get(*fields.references));
         }
-        entry.set_code_address(view.word(fields.dispatch, vm.facts().active_code_index));
+        // Up to OTP 24 a fun has one address for all code indexes.
+        const bool indexed = fields.dispatch.bytes > sizeof(Address);
+        entry.set_code_address(
+            view.word(fields.dispatch, indexed ? vm.facts().active_code_index : 0));
     }
     return page.entry_size() == 0 ? Result<void>() : take(page);
 }

@@ -97,11 +97,16 @@ std::optional<std::uint64_t> register_of(Dwfl_Frame* frame, ThreadStack::Registe
 std::optional<JitCaller> caller_of(Dwfl_Frame* frame, Address returns_to) {
     using enum ThreadStack::Register;
     const auto process = register_of(frame, kR13);
-    const auto saved_stack = register_of(frame, kRbp);
-    if (!process || !saved_stack) {
+    const auto rbp = register_of(frame, kRbp);
+    const auto r12 = register_of(frame, kR12);
+    if (!process || !rbp || !r12) {
         return std::nullopt;
     }
-    return JitCaller{returns_to, *process, *saved_stack, register_of(frame, kR15).value_or(0),
+    return JitCaller{returns_to,
+                     *process,
+                     *rbp,
+                     *r12,
+                     register_of(frame, kR15).value_or(0),
                      register_of(frame, kR14)};
 }
 

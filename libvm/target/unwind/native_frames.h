@@ -38,13 +38,15 @@ struct ThreadStack {
 /// What a stopped thread is unwound by. Refers to `bytes`, those of its stack.
 ThreadStack stack_of(const ThreadRegisters& thread, std::span<const std::byte> bytes);
 
-/// What the JIT's code had in registers when it called native code (jit/x86/beam_asm.hpp, OTP 25 to
+/// What the JIT's code had in registers when it called native code (jit/x86/beam_asm.hpp, OTP 24 to
 /// 29).
 struct JitCaller {
     Address returns_to = 0;
-    Address process = 0;      ///< r13
-    Address saved_stack = 0;  ///< rbp: the Erlang stack's top, in calls that do not save it
-    Address heap_top = 0;     ///< r15; 0: not known
+    Address process = 0;  ///< r13
+    /// The Erlang stack's top is in one of these, in calls that do not save it: in which one, the
+    /// code behind the call says (beam::saved_stack()).
+    Address rbp = 0, r12 = 0;
+    Address heap_top = 0;                            ///< r15; 0: not known
     std::optional<std::uint64_t> reductions_left{};  ///< r14
 };
 

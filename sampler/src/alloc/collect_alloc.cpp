@@ -248,6 +248,7 @@ Result<AllocReport> collect_alloc(ObservedNode& node, const AllocOptions& option
         return fail(ErrorCode::kUnsupported,
                     "the emulator is the interpreter, whose heap tops are not in a register");
     }
+    RETURN_IF_ERROR(node.check_samples());
     if (node.doubt()) {
         report.remarks.push_back(*node.doubt());
     }

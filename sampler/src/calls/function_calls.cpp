@@ -294,6 +294,7 @@ Result<FunctionCallsReport> collect_function_calls(ObservedNode& node,
                                .pid = node.vm().target().pid()};
     RETURN_IF_ERROR(check_functions(options.functions));
     RETURN_IF_ERROR(node.check_machine_code());
+    RETURN_IF_ERROR(node.check_samples());
     if (node.doubt()) {
         report.remarks.push_back(*node.doubt());
     }

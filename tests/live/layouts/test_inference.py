@@ -23,8 +23,8 @@ LEFT_OUT_STRUCTURES = {"ErtsDistExternal"}
 # In a layout file, and not used by a capture.
 UNUSED_STRUCTURES = {"FunRef"}
 UNUSED_CONSTANTS = {"fun_ref_subtag"}
-# Why the others are refused: no neighbour has 29's kind of fun table, and 25 has no lower neighbour: of
-# several schedulers only the first is found with 27's layout.
+# Why the others are refused: no neighbour has 29's kind of fun table, and no neighbour of 25 the size of a
+# scheduler's data: of several only the first is found.
 REFUSED = {"25": "schedulers that number themselves|modules: neither otp-27", "29": "erts_fun_table"}
 
 

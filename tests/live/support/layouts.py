@@ -33,7 +33,7 @@ UNDECIDED = UNREAD | set("""
 ErtsAllocatorInfo ErtsAllocatorThrSpec Allctr AllctrBlockStats AllctrCount Carrier CarrierPoolData
 AlignedMsegAllctr
 ErtsAlcFixList ErtsMsegAllctr MsegCacheEntry ErtsMemMapper CodeRanges
-DbTableCommon DbHash DbHashLockSlot DbHashRow DbTree DbTreeRow DbCATree DbCATreeNode DbRow
+DbTableCommon DbHash DbHashLockSlot DbHashLocks DbHashLock DbHashRow DbTree DbTreeRow DbCATree DbCATreeNode DbRow
 DbFixation DbRwLock DecentralizedCounters DecentralizedCounterSlot EtsScheduler EtsRunQueue
 Port ErtsDriver ErtsSchedulerData ErtsSchedulerSleep ErtsRunQueue ErtsRunQueueInfo
 PersistentTerms PersistentTermArea CodeAttributes BifExport SchedulerCollections

@@ -42,9 +42,12 @@ std::uint64_t add_string(std::vector<std::uint64_t>& literals, std::string_view 
     return first | 1U;
 }
 
+/// Word of the atom whose text is "f".
+constexpr std::uint64_t kAtomF = 4U << 6U | 0xBU;
+
 /// One module with two functions; the second one's first line begins in the padding before it.
-/// Its files: its own, and file 1.
-std::vector<std::byte> two_functions(std::string_view other_file = "g.hrl") {
+/// Its files: its own, and file 1. `atoms`: as OTP 24 has them.
+std::vector<std::byte> two_functions(std::string_view other_file = "g.hrl", bool atoms = false) {
     DumpBuilder builder(small_frames());
     builder.add_node();
     builder.add_atoms(0, {"false", "true", "node@host", "m", "f", "g"});
@@ -58,8 +61,8 @@ std::vector<std::byte> two_functions(std::string_view other_file = "g.hrl") {
         builder.append(format::RecordKind::kRunDirectory, directory));
     records::Module module;
     module.set_name_atom(3);
-    module.add_file_name_words(own_name);
-    module.add_file_name_words(other_name);
+    module.add_file_name_words(atoms ? kNil : own_name);
+    module.add_file_name_words(atoms ? kAtomF : other_name);
     records::ModuleIndexPage page;
     auto* ref = page.add_module();
     ref->set_name_atom(3);
@@ -97,6 +100,12 @@ TEST(CodeIndex, LineInThePaddingBelongsToTheNextFunction) {
 TEST(CodeIndex, FileNamesAreLiteralsTheModulesOwnFirst) {
     OpenedBytes opened(two_functions());
     EXPECT_EQ(opened.dump().code_at(0x1140)->file, "g.hrl");
+    EXPECT_EQ(opened.dump().code_at(0x1010)->file, "m.erl");
+}
+
+TEST(CodeIndex, FileNamesOfOtp24AreAtomsButForTheModulesOwn) {
+    OpenedBytes opened(two_functions({}, true));
+    EXPECT_EQ(opened.dump().code_at(0x1140)->file, "f");
     EXPECT_EQ(opened.dump().code_at(0x1010)->file, "m.erl");
 }
 

@@ -64,8 +64,8 @@ void expect_pass(TermScheme id, const Words& before, const Words& after,
 }
 
 TEST(WordPass, HidesTermsOfAllReleases) {
-    for (const auto id :
-         {TermScheme::kOtp25, TermScheme::kOtp26, TermScheme::kOtp27, TermScheme::kOtp29}) {
+    for (const auto id : {TermScheme::kOtp24, TermScheme::kOtp25, TermScheme::kOtp26,
+                          TermScheme::kOtp27, TermScheme::kOtp29}) {
         // A tuple, two cells, a float, a big integer, an empty tuple, a map of two.
         expect_pass(
             id,
@@ -92,6 +92,17 @@ TEST(WordPass, HidesObjectsOfOtp25) {
                  header(5, 4),  kHere, 0,      0x0203,   kPid,   small(0), kBoxed,  //
                  header(15, 0), 2,     kBoxed, small(0), kAtom,                     //
                  header(8, 5),  700,   0,      kHere,    kHere,  0});
+}
+
+TEST(WordPass, HidesFunsOfOtp24) {
+    expect_pass(TermScheme::kOtp24,
+                {header(5, 4), kHere, 0, 3, kText << 16U | 2, kPid, small(7), kBoxed,  // local
+                 header(7, 1), kHere},                                                 // external
+                {header(5, 4), kHere, 0, 3, 2, kPid, small(0), kBoxed, header(7, 1), kHere});
+    EXPECT_EQ(passed(TermScheme::kOtp24, Level::kStructure, WordLayout::kObjects,
+                     {header(7, 2), kHere, kText}, 3),
+              (Words{0x8, 0x8, kNil}))
+        << "headers of nothing";
 }
 
 TEST(WordPass, HidesObjectsOfOtp27) {

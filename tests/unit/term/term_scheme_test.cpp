@@ -70,9 +70,11 @@ TEST(TermScheme, SizesOfFunsByScheme) {
     };
     const Words counts = {TermBuilder::header(3, 5), 0, 0, 2U << 8U, TermBuilder::pid(1, 0)};
     const Words none = {TermBuilder::header(3, 5), 0, 0, 0, 0x4B};
+    const Words words = {TermBuilder::header(4, 5), 0, 0, 1, 2, TermBuilder::pid(1, 0)};
     const std::vector<Sizes> all = {
         {TermScheme::kR11, {kFun | kLocal}, 8, {kFun | kExternal}, 2},
-        {TermScheme::kOtp24, {kFun | kLocal}, 8, {kFun | kExternal}, 2},
+        {TermScheme::kR12, {kFun | kLocal}, 8, {kFun | kExternal}, 2},
+        {TermScheme::kOtp24, words, 8, {TermBuilder::header(1, 7), 0}, 2},
         {TermScheme::kOtp25, counts, 7, none, 5},
         {TermScheme::kOtp27, {kFun | 3U << 16U}, 5, {kFun}, 2},
         {TermScheme::kOtp29, {kFun | kLocal}, 4, {kFun | kExternal}, 2},
@@ -85,6 +87,19 @@ TEST(TermScheme, SizesOfFunsByScheme) {
         EXPECT_FALSE(is_external_fun(*scheme, local)) << static_cast<unsigned>(id);
         EXPECT_TRUE(is_external_fun(*scheme, external)) << static_cast<unsigned>(id);
     }
+}
+
+TEST(TermScheme, FunsOfOtp24ThatLieHaveNoSize) {
+    const auto scheme = *scheme_of(format::TermScheme::kOtp24);
+    EXPECT_EQ(boxed_words(scheme, Words{TermBuilder::header(2, 7), 0, 0}), std::nullopt);
+    EXPECT_EQ(boxed_words(scheme, Words{TermBuilder::header(4, 5), 0, 0, 1, 256}), std::nullopt);
+    EXPECT_EQ(boxed_words(scheme, Words{TermBuilder::header(4, 5), 0, 0, 1}), std::nullopt);
+    const auto terms =
+        boxed_terms(scheme, Words{TermBuilder::header(4, 5), 0, 0, 1, 2, TermBuilder::pid(1, 0)});
+    ASSERT_TRUE(terms);
+    EXPECT_EQ(terms->first, 5U) << "the creator";
+    EXPECT_EQ(terms->count, 3U);
+    EXPECT_EQ(boxed_terms(scheme, Words{TermBuilder::header(1, 7), 0})->count, 0U);
 }
 
 TEST(TermScheme, FindsTheTermsInside) {

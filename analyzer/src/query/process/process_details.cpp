@@ -196,10 +196,8 @@ FactGroup memory(const ProcessRun& run) {
 
 FactGroup collection(const Dump& dump, const ProcessRun& run) {
     const records::Process& process = run.process;
-    const auto scheme = static_cast<format::TermScheme>(dump.node().term_scheme());
-    const bool three_flags = scheme == format::TermScheme::kOtp26 ||
-                             scheme == format::TermScheme::kOtp27 ||
-                             scheme == format::TermScheme::kOtp29;
+    // erl_process.h: MAX_HEAP_SIZE_INCLUDE_OH_BINS, from OTP 26 on.
+    const bool three_flags = erts_version(dump.node().erts_version()) >= ErtsVersion{{14}};
     return Group("garbage_collection")
         .number("minor_gcs", process.has_minor_collections(), process.minor_collections())
         .number("fullsweep_after", process.has_fullsweep_after(), process.fullsweep_after())

@@ -44,7 +44,7 @@ class Steps {
   private:
     [[nodiscard]] std::string environment(const PathStep& step) const {
         // The creator is a term like those of the environment, and is before it.
-        const bool creator = !scheme_.fun_in_header;
+        const bool creator = scheme_.fun_creator != 0;
         if (creator && step.index == 0) {
             return "creator";
         }

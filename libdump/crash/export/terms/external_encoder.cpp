@@ -249,8 +249,11 @@ bool ExternalEncoder::fun(const HeapObject& object) {
     FunEntry of = found->second;
     of.uniq.resize(kUniqBytes);
     // In OTP 27 the header has the arity where that of OTP 25 has the size.
-    const std::uint64_t arity =
-        (scheme_.fun_in_header ? words[0] >> 8U : words[otp25::kFunCounts]) & 0xFFU;
+    std::uint64_t arity = words[0] >> 8U;
+    if (!scheme_.fun_in_header && !read(object.address + otp25::kFunCounts * kWordBytes, arity)) {
+        return false;
+    }
+    arity &= 0xFFU;
     std::uint64_t free = object.words - scheme_.fun_environment;
     if (scheme_.fun_in_header && !scheme_.fun_kind_in_header && free > 0) {
         --free;  // the FunRef
@@ -267,7 +270,12 @@ bool ExternalEncoder::fun(const HeapObject& object) {
     }
     integer(of.old_index);
     integer(of.old_uniq);
-    if (!creator(scheme_.fun_in_header || node_.of_crash_dump ? 0 : words[otp25::kFunCreator])) {
+    std::uint64_t creator_word = 0;
+    if (scheme_.fun_creator != 0 && !node_.of_crash_dump &&
+        !read(object.address + scheme_.fun_creator * kWordBytes, creator_word)) {
+        return false;
+    }
+    if (!creator(creator_word)) {
         return false;
     }
     bytes_.insert(bytes_.end(), free, tags::kNil);

@@ -115,8 +115,10 @@ std::vector<std::uint64_t> ExternalItemWords::fun(const ExternalItem& item,
     words[otp25::kFunEntry] = entry;
     if (!scheme.fun_in_header) {
         words[otp25::kFunCounts] = arity | terms << 8U;
+    }
+    if (scheme.fun_creator != 0) {
         // A local fun's creator is treated like its environment.
-        words[otp25::kFunCreator] =
+        words[scheme.fun_creator] =
             external ? format_.words.atom(atom(item.atom)) : format_.words.nil();
     }
     return words;

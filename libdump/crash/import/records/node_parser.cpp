@@ -84,9 +84,9 @@ format::TermScheme scheme_for(const records::Node& node) {
     };
     // OTP 28, 27, 26, 25, R12B and before.
     constexpr std::array kSchemes = {
-        From{{{16}}, TermScheme::kOtp29},   From{{{15}}, TermScheme::kOtp27},
-        From{{{14}}, TermScheme::kOtp26},   From{{{13}}, TermScheme::kOtp25},
-        From{{{5, 6}}, TermScheme::kOtp24}, From{{}, TermScheme::kR11}};
+        From{{{16}}, TermScheme::kOtp29}, From{{{15}}, TermScheme::kOtp27},
+        From{{{14}}, TermScheme::kOtp26}, From{{{13}}, TermScheme::kOtp25},
+        From{{{5, 6}}, TermScheme::kR12}, From{{}, TermScheme::kR11}};
     const auto erts = erts_version(node.erts_version());
     if (!erts.is_known()) {
         return TermScheme::kOtp29;

@@ -14,6 +14,7 @@ namespace beamdump::arch::host {
 /// not the one at the stack pointer (jit/arm/beam_asm.hpp).
 enum class SampledRegister : std::uint8_t {
     kSavedStack = 20,
+    kSavedStackOf24 = kSavedStack,  ///< OTP 24 has no JIT for it
     kProcess = 21,
     kHeapTop = 23,
     kStackPointer = 31,

@@ -37,6 +37,7 @@ enum class SampledRegister : std::uint8_t {
     kProcess = kR13,
     kHeapTop = kR15,
     kSavedStack = kRbp,
+    kSavedStackOf24 = kR12,  ///< of OTP 24
 };
 
 /// What a sample asks the kernel for, a bit for each, and one past the last one's number.

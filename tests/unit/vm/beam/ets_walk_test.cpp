@@ -108,11 +108,15 @@ TEST_P(EtsWalks, LeaveOutABucketThatAWriterHolds) {
     EXPECT_EQ(counts.locked, 2U);
     node.vm.memory.put(table.at("rwlock"), std::uint32_t{0x10000000});
     // One bucket's lock.
-    const auto bytes = node.vm.bytes("DbHashLockSlot");
-    const auto locks = node.vm.heap.place(8 * std::size_t{bytes}, 64);
-    node.vm.at("DbHash", table.address()).set("locks", locks).set("nlocks", 8);
-    node.vm.memory.put(node.vm.at("DbHashLockSlot", locks + 7 * std::uint64_t{bytes}).at("lck"),
-                       kWritten);
+    const bool counted = node.vm.has("DbHashLockSlot");
+    const auto number = counted ? 8 : node.vm.constant("ets_hash_locks");
+    const auto bytes =
+        counted ? node.vm.bytes("DbHashLockSlot") : node.vm.bytes("DbHashLocks") / number;
+    const auto locks = node.vm.heap.place(number * bytes, 64);
+    node.vm.at("DbHash", table.address()).set("locks", locks).set_if_any("nlocks", number);
+    node.vm.memory.put(
+        node.vm.at(counted ? "DbHashLockSlot" : "DbHashLock", locks + 7 * bytes).at("lck"),
+        kWritten);
     EXPECT_THAT(walk(table), ElementsAre(2));
     EXPECT_EQ(counts.locked, 1U);
 }

@@ -44,6 +44,24 @@ TEST(JitList, RefusesAModuleThatIsCutOffAnywhere) {
     }
 }
 
+TEST(JitList, ReadsAModuleOfOtp24) {
+    JitContents contents;
+    contents.put(std::uint64_t{2}).put(kBase).put(std::uint64_t{0x470}).text("global");
+    contents.put(kBase).put(kBase + 0x40).text("global::call_bif_shared");
+    contents.put(kBase + 0x40).put(kBase + 0x470).text("global::garbage_collect");
+    const auto module = parse_jit_module_of_24(contents.bytes());
+    ASSERT_TRUE(module) << module.error().message;
+    EXPECT_EQ(module->name, "global");
+    EXPECT_EQ(module->bytes, 0x470U);
+    ASSERT_EQ(module->ranges.size(), 2U);
+    EXPECT_EQ(module->ranges[1].name, "global::garbage_collect");
+    EXPECT_EQ(module->ranges[1].begin, kBase + 0x40);
+    EXPECT_EQ(module->ranges[1].end, kBase + 0x470);
+    for (std::size_t bytes = 0; bytes < contents.bytes().size(); ++bytes) {
+        EXPECT_FALSE(parse_jit_module_of_24(contents.bytes().first(bytes))) << bytes;
+    }
+}
+
 TEST(JitList, TellsTheEmulatorFromModules) {
     JitContents emulator;
     emulator.put(std::uint64_t{0}).put(std::uint64_t{0}).put(kBase).put(std::uint64_t{0});

@@ -38,10 +38,11 @@ void FakeVm::make_version() {
     const auto text = [&](std::string name, std::string_view value) {
         symbols_.emplace(std::move(name), read_only.place_text(value));
     };
+    const auto erts = fake_erts(release_);
     read_only.place_text(fmt::format(
-        "Erlang/OTP {}%s [erts-99.1] [source] [64-bit] [smp:%beu:%beu] [jit:ns%s]", release_));
+        "Erlang/OTP {}%s [erts-{}] [source] [64-bit] [smp:%beu:%beu] [jit:ns%s]", release_, erts));
     text("etp_otp_release", release_);
-    text("etp_erts_version", kFakeErts);
+    text("etp_erts_version", erts);
     symbols_["etp_beamasm"] = read_only.place_words({1});
     symbols_["etp_arch_bits"] = read_only.place_words({64});
 }
@@ -169,21 +170,36 @@ void FakeVm::make_jit_list() {
     shared_code_ = code.place(kSharedBytes, kCacheLine);
     memory.put(shared_code_ + 0x13, globals_.active_code_index);
     JitContents shared;
-    shared.put(std::uint64_t{1}).put(shared_code_).put(2U).put(kSharedBytes);
-    shared.name("erts_beamasm", 6);
-    shared.put(0U).put(kNormalExitOffset).put(0U).name("erts_beamasm:run_process/3", 2);
-    shared.put(kNormalExitOffset).put(kSharedBytes).put(0U).name("erts_beamasm:normal_exit/0", 2);
     JitContents emulator;
-    emulator.put(std::uint64_t{0}).put(std::uint64_t{0}).put(normal_exit());
+    const bool is_of_24 = is_otp_24();
+    if (is_of_24) {
+        const auto normal_exit_at = shared_code_ + kNormalExitOffset;
+        shared.put(std::uint64_t{2}).put(shared_code_).put(std::uint64_t{kSharedBytes});
+        shared.text("erts_beamasm");
+        shared.put(shared_code_).put(normal_exit_at).text("erts_internal:exit/0");
+        shared.put(normal_exit_at).put(shared_code_ + kSharedBytes).text("erts_internal:apply/3");
+        // A real one has 0 in place of the address; with it nodes without symbols can be tested.
+        emulator.put(std::uint64_t{0}).put(normal_exit());
+    } else {
+        shared.put(std::uint64_t{1}).put(shared_code_).put(2U).put(kSharedBytes);
+        shared.name("erts_beamasm", 6);
+        shared.put(0U).put(kNormalExitOffset).put(0U).name("erts_beamasm:run_process/3", 2);
+        shared.put(kNormalExitOffset).put(kSharedBytes).put(0U);
+        shared.name("erts_beamasm:normal_exit/0", 2);
+        emulator.put(std::uint64_t{0}).put(std::uint64_t{0}).put(normal_exit());
+    }
 
     const auto place = [&](const JitContents& contents) {
         const auto at = heap.place(contents.bytes().size());
         memory.put_bytes(at, contents.bytes());
         return at;
     };
-    // gdb's jit_code_entry: next, previous, contents, bytes. The oldest entry is the last.
-    const auto oldest = heap.place_words({0, 0, place(shared), shared.bytes().size()});
-    const auto newest = heap.place_words({oldest, 0, place(emulator), emulator.bytes().size()});
+    // gdb's jit_code_entry: next, previous, contents, bytes. The oldest entry is the last: in OTP
+    // 24 the emulator's.
+    const auto& first = is_of_24 ? emulator : shared;
+    const auto& second = is_of_24 ? shared : emulator;
+    const auto oldest = heap.place_words({0, 0, place(first), first.bytes().size()});
+    const auto newest = heap.place_words({oldest, 0, place(second), second.bytes().size()});
     memory.put(oldest + 8, newest);
     globals_.jit_descriptor = data.place(24);
     memory.put(globals_.jit_descriptor, std::uint32_t{1});

@@ -130,7 +130,7 @@ std::uint64_t FakeProcess::magic(Address binary) {
     return thing | kBoxed;
 }
 
-// erl_fun.h: in OTP 25 the counts are in a word of their own; in 27 the environment's size is in
+// erl_fun.h: up to OTP 26 the counts are in words of their own; in 27 the environment's size is in
 // the header, and its last word is a FunRef; in 29 the header also says the kind.
 std::uint64_t FakeProcess::fun(Address entry, const std::vector<std::uint64_t>& environment) {
     auto& vm = *vm_;
@@ -166,6 +166,10 @@ std::uint64_t FakeProcess::fun(Address entry, const std::vector<std::uint64_t>& 
 
 std::uint64_t FakeProcess::external_fun(Address exported) {
     auto& vm = *vm_;
+    if (vm.is_otp_24()) {
+        constexpr std::uint64_t kExportSubtag = 0x1C;  // erl_term.h, EXPORT_SUBTAG
+        return build({vm.header(1, kExportSubtag), exported}) | kBoxed;
+    }
     const bool counted = vm.at("ErlFunThing", 0).has("num_free");
     const auto fixed = vm.at("ErlFunThing", 0).at("env") / 8;
     const auto thing = build(std::vector<std::uint64_t>(fixed));

@@ -1,9 +1,12 @@
 #include "fake_vm/fake_vm.h"
 
+#include <libdump/format/format.h>
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <stdexcept>
 
 namespace beamdump::test {
@@ -17,6 +20,14 @@ constexpr std::uint64_t kCodeBytes = 64;  // of a function
 constexpr std::size_t kLinesEach = 2;     // of a function
 
 }  // namespace
+
+std::string fake_erts(std::string_view release) {
+    // Its first number is 12 less than that of OTP (erts/vsn.mk, from OTP 21 on).
+    constexpr unsigned kBehind = 12;
+    unsigned number = 0;
+    std::from_chars(release.data(), release.data() + release.size(), number);
+    return fmt::format("{}.99", number - std::min(number, kBehind));
+}
 
 FakeVm::FakeVm(beam::Layout layout, std::string release)
     : read_only(memory, "read only data", 0x400000, 4 * kPage),
@@ -238,7 +249,8 @@ void FakeVm::put_lines(FakeModule& module, std::size_t functions) {
     for (std::size_t index = 0; index <= functions; ++index) {
         memory.put(lines.at("func_tab") + index * 8, first + index * kLinesEach * 8);
     }
-    lines.set("fname_ptr", code.place_words({atom("a.erl")}));
+    // Up to OTP 24 an atom (beam_ranges.c), then a string.
+    lines.set("fname_ptr", code.place_words({is_otp_24() ? atom("a.erl") : kAString}));
     lines.set("loc_size", 2);
     lines.set("loc_tab", code.place(count * 2));
     for (std::size_t line = 0; line < count; ++line) {
@@ -292,10 +304,19 @@ FakeModule FakeVm::add_module(std::string_view name, const std::vector<std::stri
     return module;
 }
 
+bool FakeVm::is_otp_24() const {
+    return constant("term_scheme") == static_cast<std::uint64_t>(format::TermScheme::kOtp24);
+}
+
 Address FakeVm::add_fun(const FakeModule& module, std::uint32_t index, std::uint32_t arity) {
     const bool staged = has("FunTableEntry");
-    auto object = make(staged ? "FunTableEntry" : "ErlFunEntryContainer");
-    auto entry = staged ? make("ErlFunEntry") : at("ErlFunEntry", object.at("entry"));
+    const bool contained = !staged && !is_otp_24();
+    auto object = make(staged      ? "FunTableEntry"
+                       : contained ? "ErlFunEntryContainer"
+                                   : "ErlFunEntry");
+    auto entry = staged      ? make("ErlFunEntry")
+                 : contained ? at("ErlFunEntry", object.at("entry"))
+                             : object;
     entry.set("module", module.name)
         .set("arity", arity)
         .set("index", index)
@@ -303,7 +324,9 @@ Address FakeVm::add_fun(const FakeModule& module, std::uint32_t index, std::uint
         .set("old_uniq", 77)
         .set("uniq", 0xabcdef)
         .set_if_any("refc", 3);
-    for (std::size_t code_index = 0; code_index < beam::kCodeIndexes; ++code_index) {
+    // erl_fun.h: up to OTP 24 one address for all code indexes.
+    const auto indexes = contained || staged ? beam::kCodeIndexes : 1;
+    for (std::size_t code_index = 0; code_index < indexes; ++code_index) {
         entry.set_word("dispatch", code_index, module.functions.front());
     }
     if (staged) {

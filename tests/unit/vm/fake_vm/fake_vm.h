@@ -29,8 +29,8 @@ struct FakeModule {
     std::vector<Address> functions;  ///< where each function's code begins
 };
 
-/// The version of its runtime system, later than each patch of a layout.
-inline constexpr std::string_view kFakeErts = "99.1";
+/// The version of a release's runtime system, later than each patch of its layout.
+std::string fake_erts(std::string_view release);
 
 /// The address space of a node that exists only in a test, built with one of the program's layouts:
 /// it matches a release as far as the layout does. It has all tables of the runtime, its own node
@@ -100,6 +100,11 @@ class FakeVm {
     Address add_pooled_carrier(std::uint32_t number, std::uint64_t size);
     Address add_cached_segment(std::uint32_t index, std::uint64_t size);
 
+    /// By its scheme of terms: structures and lists of the JIT that only that release has so.
+    [[nodiscard]] bool is_otp_24() const;
+
+    /// The word of a module's file name; nothing is there.
+    static constexpr std::uint64_t kAString = 0x7f20000000f1;
     static constexpr std::uint32_t kAllocatorInstances = 2;
     static constexpr std::uint32_t kSlots = 1024;
     static constexpr std::uint32_t kActiveCode = 1;

@@ -9,7 +9,8 @@
 
 namespace beamdump::test {
 
-/// Contents of an entry of the JIT's list, as beam_jit_metadata.cpp makes them.
+/// Contents of an entry of the JIT's list, as beam_jit_metadata.cpp (OTP 25 to 29) and
+/// jit/x86/beam_asm.cpp (OTP 24) make them.
 class JitContents {
   public:
     template <typename T>
@@ -28,6 +29,13 @@ class JitContents {
         put('\0');
         bytes_.resize(bytes_.size() + padding);
         return *this;
+    }
+    /// Its bytes and a 0, as OTP 24 has names.
+    JitContents& text(std::string_view text) {
+        for (const char letter : text) {
+            put(letter);
+        }
+        return put('\0');
     }
     [[nodiscard]] std::span<const std::byte> bytes() const { return bytes_; }
 

@@ -86,7 +86,8 @@ std::vector<std::string> layout_names() {
 beam::Layout layout_of(std::string_view name) {
     for (const auto& builtin : builtin_layouts()) {
         if (builtin.name == name) {
-            return beam::Layout::parse(builtin.json)->at(erts_version(kFakeErts));
+            const auto layout = beam::Layout::parse(builtin.json);
+            return layout->at(erts_version(fake_erts(layout->release())));
         }
     }
     throw std::logic_error("no layout of that name");

@@ -77,10 +77,11 @@ TEST(WithTermSchemes, AddsThoseThatCanBeRead) {
     auto terms = kLower;
     terms.constants = {{"term_scheme", 1}};
     const auto list = with_term_schemes({terms});
-    ASSERT_EQ(list.size(), 4U);
-    EXPECT_EQ(list[1].constants.at("term_scheme"), 6U);
-    EXPECT_EQ(list[1].from, "otp-1, term scheme 6");
-    EXPECT_EQ(list[2].constants.at("term_scheme"), 2U);
+    ASSERT_EQ(list.size(), 5U);
+    EXPECT_EQ(list[1].constants.at("term_scheme"), 7U);
+    EXPECT_EQ(list[2].constants.at("term_scheme"), 6U);
+    EXPECT_EQ(list[2].from, "otp-1, term scheme 6");
+    EXPECT_EQ(list[3].constants.at("term_scheme"), 2U);
     EXPECT_EQ(with_term_schemes({kLower}).size(), 1U);
 }
 

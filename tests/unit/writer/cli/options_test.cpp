@@ -75,7 +75,7 @@ TEST(Options, HelpAndVersionAreAnswers) {
     const auto version = std::get<Answer>(parse_options({"--version"}).value());
     EXPECT_THAT(version.text, MatchesRegex("beamdump-capture [0-9]+\\.[0-9]+\\.[0-9]+\n"
                                            "Writes dumps of format [0-9]+\\.[0-9]+\\.\n"
-                                           "Layouts: OTP 25, .*\n"));
+                                           "Layouts: OTP 24, 25, .*\n"));
 }
 
 TEST(Options, NodesByName) {
