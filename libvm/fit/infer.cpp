@@ -182,6 +182,10 @@ std::vector<std::vector<Content>> Search::passing(
     const std::vector<std::size_t>& parts, const std::vector<std::vector<Content>>& candidates,
     beam::CheckStage stage) {
     std::vector<std::vector<Content>> fitting;
+    // Nothing can be moved in structures that only one neighbour has so.
+    if (std::ranges::any_of(candidates, &std::vector<Content>::empty)) {
+        return fitting;
+    }
     std::vector<std::size_t> digits(parts.size(), 0);
     for (;;) {
         auto trial = chosen_;
@@ -368,10 +372,12 @@ Result<beam::InferredLayout> infer_layout(const std::string& release,
         }
     }
     std::vector<beam::Layout> neighbours;
-    for (const auto* layout : {above, below}) {
-        if (layout != nullptr) {
-            neighbours.push_back(*layout);
-        }
+    // What is nearest to the release: the first patch of the one above, the last of the one below.
+    if (above != nullptr) {
+        neighbours.push_back(*above);
+    }
+    if (below != nullptr) {
+        neighbours.push_back(below->newest());
     }
     if (neighbours.empty()) {
         return refuse(release, "there is no layout of another release for this processor");

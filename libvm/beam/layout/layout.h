@@ -74,6 +74,10 @@ class Layout {
     /// For nodes of that version of the runtime system: with each structure and constant as the
     /// last patch up to it has it. An unknown version is the release's first.
     [[nodiscard]] Layout at(ErtsVersion version) const;
+    /// As its last patch has it.
+    [[nodiscard]] Layout newest() const {
+        return patches_.empty() ? *this : at(patches_.back().erts);
+    }
     /// By version, ascending.
     [[nodiscard]] const std::vector<LayoutPatch>& patches() const { return patches_; }
     /// A copy with one field moved by `bytes`, to test the checks.

@@ -105,6 +105,8 @@ TEST(Layout, PatchesOfAReleaseChangeStructures) {
     EXPECT_EQ(layout->at(erts_version("3.3")).constant("answer"), 43U);
     EXPECT_EQ(layout->at(erts_version("3.3")).constant("new"), 1U);
     EXPECT_TRUE(layout->at(erts_version("3.3")).patches().empty());
+    EXPECT_EQ(layout->newest().field("Thing", "next")->offset, 24U);
+    EXPECT_EQ(Layout::parse(kSmall)->newest().field("Thing", "next")->offset, 8U);
 }
 
 TEST(Layout, RefusesPatchesOutOfOrderOrOfUnknownStructures) {

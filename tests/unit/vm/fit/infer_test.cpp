@@ -62,6 +62,11 @@ TEST_F(Infer, TakesWhatTheNodeAgreesWith) {
     EXPECT_EQ(inferred->layout.constant("term_scheme"), 2U);
 }
 
+TEST_F(Infer, RefusesAPartOfWhichNoMemberCanBeMoved) {
+    StandardNode node(layout_of("otp-25"));
+    EXPECT_FALSE(infer(node, "25", {"otp-24", "otp-27"}));
+}
+
 TEST_F(Infer, OneNeighbourGivesNothingThatNoCheckReads) {
     StandardNode node(layout_of("otp-25"));
     const auto inferred = infer(node, "24", {"otp-25"});
