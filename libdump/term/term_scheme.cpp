@@ -138,7 +138,7 @@ std::uint64_t byte_of(std::uint64_t word, unsigned index) {
     return (word >> (8 * index)) & 0xFFU;
 }
 
-/// Free variables of a fun that has them in a word of its own.
+/// Number of free variables of a fun whose header does not have it.
 std::optional<std::uint64_t> fun_free_variables(const TagScheme& scheme,
                                                 std::span<const std::uint64_t> words) {
     constexpr std::uint64_t kMostFree = 0xFF;

@@ -56,8 +56,8 @@ Result<void> ObservedNode::check_samples() const {
     return !erts.is_known() || erts >= ErtsVersion{{13}}
                ? Result<void>()
                : fail(ErrorCode::kUnsupported,
-                      "samples of a node of OTP 24 or before cannot be told by function yet: its "
-                      "stacks, threads, waits and processes can (stacks, threads, off-cpu, top)");
+                      "this program cannot yet tell which function of OTP 24 or before a sample is "
+                      "in; stacks, threads, off-cpu and top work on such a node");
 }
 
 Result<void> ObservedNode::check_machine_code() const {

@@ -18,9 +18,11 @@ constexpr std::size_t kMaxPrefixBytes = 24;
 constexpr std::size_t kMsegCarriers = 0;
 constexpr std::size_t kSystemCarriers = 1;
 
+/// A type that is there from OTP 25 on.
+constexpr std::string_view kQueueBuffers = "process_signal_queue_buffers";
+
 /// The types of fix_alloc in the order of erl_alloc.types, by the names that
 /// erlang:system_info({allocator, fix_alloc}) has for them (OTP 24 to 29).
-constexpr std::string_view kQueueBuffers = "process_signal_queue_buffers";  // from OTP 25 on
 constexpr std::array<std::string_view, 15> kFixedSizeNames = {"proc",
                                                               "receive_marker_block",
                                                               "msg_ref",

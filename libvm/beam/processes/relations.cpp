@@ -86,7 +86,7 @@ Result<RelationWalker> RelationWalker::open(Vm& vm) {
         {names.constant(runtime::constant::monitor_nodes), records::MONITOR_KIND_NODES},
         {names.constant(runtime::constant::monitor_suspend), records::MONITOR_KIND_SUSPEND},
         {names.constant(runtime::constant::monitor_alias), records::MONITOR_KIND_ALIAS}};
-    // From 24.3.4.3 on.
+    // From OTP 24.3.4.3 and 25.0.4 on.
     if (const auto port = names.constant_if_any(runtime::constant::monitor_dist_port)) {
         walker.monitor_kinds_.emplace_back(*port, records::MONITOR_KIND_REMOTE);
     }
