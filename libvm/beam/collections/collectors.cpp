@@ -33,6 +33,8 @@ Result<Collectors> Collectors::open(Vm& vm) {
     }
     collectors.gc_ = names.constant(runtime::constant::state_gc);
     collectors.running_ = names.constant(runtime::constant::state_running);
+    collectors.called_for_ = names.constant(runtime::constant::state_running_sys) |
+                             names.constant(runtime::constant::state_dirty_running_sys);
     RETURN_IF_ERROR(names.outcome());
     return collectors;
 }
@@ -93,10 +95,9 @@ std::vector<Collectors::Collected> Collectors::collected() {
 
 bool Collectors::is_good_moment() {
     bool good = true;
-    std::map<Address, Address> tops;
+    std::map<Address, Look> looks;
     each_current([&](Address process, const StructView& view) {
-        const auto old_bytes = view.get(f_.old_hend) - view.get(f_.old_heap);
-        if (view.get(f_.heap_sz) < kLargeWords && old_bytes / sizeof(std::uint64_t) < kLargeWords) {
+        if (!is_large(view)) {
             return;
         }
         const auto state = view.get(f_.state);
@@ -104,15 +105,50 @@ bool Collectors::is_good_moment() {
             good = good && (state & running_) == 0;
             return;
         }
+        Look now{.heap = view.get(f_.heap), .top = view.get(f_.htop)};
+        const auto before = looks_.find(process);
+        const bool known = before != looks_.end();
+        now.moved = known && (before->second.moved || before->second.heap != now.heap);
         // While messages are copied to the heap, its top grows.
-        const auto top = tops.emplace(process, view.get(f_.htop)).first;
-        const auto before = tops_.find(process);
-        good = good && f_.stack_is_in_place(view) && f_.mark_is_in_place(view) &&
-               !f_.old_heap_may_be_freed(view) && before != tops_.end() &&
-               before->second == top->second;
+        good = good && is_followed(view) && known && !now.moved && before->second.top == now.top;
+        looks.emplace(process, now);
     });
-    tops_ = std::move(tops);
+    looks_ = std::move(looks);
     return good;
+}
+
+bool Collectors::can_be_captured(const YieldState& known) {
+    bool all = true;
+    each_current([&](Address process, const StructView& view) {
+        if (!is_large(view)) {
+            return;
+        }
+        const auto state = view.get(f_.state);
+        const auto* const run = known.of(process);
+        if ((state & gc_) == 0) {
+            all = all && ((state & running_) == 0 || run != nullptr);
+            return;
+        }
+        const auto look = looks_.find(process);
+        const bool moved =
+            look != looks_.end() && (look->second.moved || look->second.heap != view.get(f_.heap));
+        const bool roots_known =
+            (state & called_for_) != 0 || (run != nullptr && run->collection_words);
+        all = all && is_followed(view) && !moved && roots_known && unclear(process).empty();
+    });
+    return all;
+}
+
+bool Collectors::is_large(const StructView& view) const {
+    const auto old_bytes = view.get(f_.old_hend) - view.get(f_.old_heap);
+    return view.get(f_.heap_sz) >= kLargeWords || old_bytes / sizeof(std::uint64_t) >= kLargeWords;
+}
+
+/// Whether the fields of a process in a collection are those of steps that can be followed.
+bool Collectors::is_followed(const StructView& view) const {
+    return f_.heap_is_consistent(view) && f_.stack_is_in_place(view) && f_.mark_is_in_place(view) &&
+           !f_.old_heap_may_be_freed(view) &&
+           vm_->target().memory().word(view.get(f_.stop)).has_value();
 }
 
 /// Whether a cell's second word is the address of its copy: its own tail leads to collected words
@@ -124,6 +160,19 @@ bool Collectors::leads_to_copy(std::uint64_t word, const Collected& collected) c
     return (word & kPointerMask) == kPrimaryList && !literals.holds(address) &&
            std::ranges::none_of(collected.from,
                                 [&](const Span& span) { return span.holds(address); });
+}
+
+/// Whether a cell's copy is there for certain. Its tail leads to collected words until it is swept.
+/// What was in that memory before does not: it may be of the space from which the former collection
+/// moved to the words that are collected now, but the words that lead there follow a 0
+/// (THE_NON_VALUE).
+bool Collectors::is_copied_cell(Address copy, const Collected& collected) const {
+    std::array<std::uint64_t, 2> words{};
+    return vm_->target().memory().read(copy, std::as_writable_bytes(std::span(words))) &&
+           words[0] != 0 && (words[1] & kPointerMask) == kPrimaryList &&
+           std::ranges::any_of(collected.from, [&](const Span& span) {
+               return span.holds(words[1] & ~kPointerMask);
+           });
 }
 
 /// Whether a register leads to a cell's copy or behind it: it may not be there yet.
@@ -205,7 +254,9 @@ bool Collectors::is_half_moved(Address object, const target::ThreadRegisters& th
     }
     const auto [first, second] = words;
     if (first == 0 && leads_to_copy(second, collected)) {
-        return holds_copy(thread, second & ~kPointerMask) && !stays(thread, object, second);
+        const auto copy = second & ~kPointerMask;
+        return holds_copy(thread, copy) && !is_copied_cell(copy, collected) &&
+               !stays(thread, object, second);
     }
     if (first == 0) {
         const auto word = mended_cell(thread, object, second, collected);

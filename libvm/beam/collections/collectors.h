@@ -2,6 +2,7 @@
 
 #include <libdump/term/term_scheme.h>
 #include <libvm/beam/collections/collection.h>
+#include <libvm/beam/processes/yield_state.h>
 #include <libvm/target/process/threads.h>
 
 #include <map>
@@ -49,6 +50,10 @@ class Collectors {
     /// at work.
     bool is_good_moment();
 
+    /// In a stop, after record(): whether all large processes at work stand where they can be
+    /// captured, as far as their fields tell it. `known`: the states of those that run.
+    bool can_be_captured(const YieldState& known);
+
     /// Words of that process in place of those in memory: a cell whose first word is only in a
     /// register counts as not moved, or as moved.
     [[nodiscard]] std::span<const MendedWord> mended(Address process) const;
@@ -64,6 +69,8 @@ class Collectors {
     template <typename Visit>
     void each_current(const Visit& visit);
     std::vector<Collected> collected();
+    [[nodiscard]] bool is_large(const StructView& view) const;
+    [[nodiscard]] bool is_followed(const StructView& view) const;
     [[nodiscard]] static bool holds_copy(const target::ThreadRegisters& thread, Address copy);
     [[nodiscard]] bool lacks_header(const target::ThreadRegisters& thread, Address object,
                                     std::uint64_t first, const Collected& collected) const;
@@ -77,6 +84,7 @@ class Collectors {
     [[nodiscard]] std::optional<MendedWord> mended_cell(const target::ThreadRegisters& thread,
                                                         Address cell, std::uint64_t tail,
                                                         const Collected& collected) const;
+    [[nodiscard]] bool is_copied_cell(Address copy, const Collected& collected) const;
     [[nodiscard]] bool leads_to_copy(std::uint64_t word, const Collected& collected) const;
 
     Vm* vm_;
@@ -89,9 +97,17 @@ class Collectors {
     };
     std::optional<Schedulers> schedulers_;
     std::uint64_t gc_ = 0, running_ = 0;
+    std::uint64_t called_for_ = 0;  ///< the bits of a collection for which others have called
     std::map<Address, std::string_view> unclear_;
     std::map<Address, std::vector<MendedWord>> mended_;
-    std::map<Address, Address> tops_;  // of heaps that were in a collection at the last look
+    /// A large process in a collection, as it was at the last look.
+    struct Look {
+        Address heap = 0, top = 0;
+        /// Its heap is another one since the collection began: what remains is short, or pointers
+        /// are being changed because it has moved.
+        bool moved = false;
+    };
+    std::map<Address, Look> looks_;
     /// An object that may be half moved, as it was when it was first seen in this stop.
     struct Seen {
         std::uint64_t word = 0;

@@ -45,6 +45,10 @@ constexpr int kSlowFork = 20;
 constexpr std::chrono::milliseconds kLongestRestless{50};
 constexpr int kForkThatFits = 2;
 
+// Another stop, in place of this one, is expected to take up to so many times as long before its
+// fork.
+constexpr int kStopThatFits = 2;
+
 /// When memory runs out, the kernel ends this process first. Best effort: not every sandbox lets
 /// us.
 void be_first_to_go(std::string_view process) {
@@ -60,28 +64,44 @@ struct TwinStop {
     std::vector<ThreadRegisters> registers;
 };
 
+/// The time of such a stop.
+struct TwinTime {
+    std::int64_t begin_ns;     // CLOCK_MONOTONIC
+    std::int64_t deadline_ns;  // when the twin has to be there
+    std::int64_t fork_ns;      // what a fork that fits takes
+
+    /// Whether another stop has time in place of this one, if it ends now.
+    [[nodiscard]] bool has_another(std::int64_t now_ns) const {
+        return now_ns + kStopThatFits * (now_ns - begin_ns) + fork_ns < deadline_ns;
+    }
+};
+
 /// All that happens while the node stands still; ends when the deadline is reached.
 Result<NewTwin> make_in(ThreadStop& stop, Injection& injection,
-                        const std::optional<Settling>& settling, std::int64_t deadline_ns,
+                        const std::optional<Settling>& settling, const TwinTime& time,
                         TwinStop& known) {
     if (settling) {
         ASSIGN_OR_RETURN(auto settled, settle(stop, *settling));
         known.registers = std::move(settled);
     }
-    if (clock_ns(CLOCK_MONOTONIC) > deadline_ns) {
+    const auto now = clock_ns(CLOCK_MONOTONIC);
+    if (now > time.deadline_ns) {
         return fail(ErrorCode::kLimit, "stopping its threads took all the time available");
     }
+    if (settling && settling->worth && time.has_another(now) && !settling->worth(known.registers)) {
+        return fail(ErrorCode::kChanged, "processes stood where they cannot be captured");
+    }
     RETURN_IF_ERROR(injection.write_frames(stop));
-    return injection.run(deadline_ns);
+    return injection.run(time.deadline_ns);
 }
 
 /// All that a node waits for: stops it, has it make a twin, and resumes it.
 Result<NewTwin> make_in_stop(pid_t node, Injection& injection,
                              const std::optional<Settling>& settling, const StopTerms& terms,
-                             std::int64_t deadline_ns, TwinStop& known) {
+                             const TwinTime& time, TwinStop& known) {
     const RaisedPriority raised;
     ASSIGN_OR_RETURN(auto stop, ThreadStop::stop(node, terms));
-    auto born = make_in(stop, injection, settling, deadline_ns, known);
+    auto born = make_in(stop, injection, settling, time, known);
     if (born) {
         detach(born->reaper, thread_status(born->reaper));
     }
@@ -95,14 +115,15 @@ Result<NewTwin> make_in_stop(pid_t node, Injection& injection,
 
 /// `terms`: how the node is stopped; all of it ends when StopTerms::lasts does.
 Result<NewTwin> inject(pid_t node, Injection& injection, const std::optional<Settling>& settling,
-                       const StopTerms& terms, TwinStop& known) {
-    const auto deadline_ns = clock_ns(CLOCK_MONOTONIC) + terms.again_within.count();
-    auto born = make_in_stop(node, injection, settling, terms, deadline_ns, known);
+                       const StopTerms& terms, std::chrono::nanoseconds fork, TwinStop& known) {
+    const auto now = clock_ns(CLOCK_MONOTONIC);
+    const TwinTime time{now, now + terms.again_within.count(), fork.count()};
+    auto born = make_in_stop(node, injection, settling, terms, time, known);
     if (born) {
         return born;
     }
     const bool hangs = !injection.let_go();
-    if (known.cost.begin_monotonic_ns + known.cost.length_ns <= deadline_ns) {
+    if (known.cost.begin_monotonic_ns + known.cost.length_ns <= time.deadline_ns) {
         return std::unexpected(born.error());
     }
     return fail(
@@ -211,16 +232,17 @@ Result<Twin> Twin::make(pid_t node, const TwinLimits& limits, std::optional<Sett
     be_first_to_go("self");
     TwinStop stop;
     const auto longest = longest_stop(preparation.needs, limits);
+    const auto fork = kForkThatFits * preparation.needs.least_fork;
     const StopTerms terms{
         .within = limits.longest_stop ? stand_within(longest) : StopTerms().within,
         .again_within = longest - resume_margin(longest),
         .lasts = longest,
         .stops = limits.stops};
     if (settling) {
-        settling->longest_restless = std::min<std::chrono::nanoseconds>(
-            kLongestRestless, terms.again_within - kForkThatFits * preparation.needs.least_fork);
+        settling->longest_restless =
+            std::min<std::chrono::nanoseconds>(kLongestRestless, terms.again_within - fork);
     }
-    const auto born = inject(node, preparation.injection, settling, terms, stop);
+    const auto born = inject(node, preparation.injection, settling, terms, fork, stop);
     if (!born) {
         return std::unexpected(born.error());
     }

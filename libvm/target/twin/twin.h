@@ -69,7 +69,8 @@ class Twin {
     /// kLimit: too little memory or too few processes left (the sentence says which limit, how much
     /// there is and how much is needed), or it was not there in time (limits.stops has the stop
     /// then). kUnsupported: it hangs in the kernel; see Injection, or the process is stopped.
-    /// kExists: it has a twin already. kPermission, kNotFound, kTargetDied as ThreadStop.
+    /// kExists: it has a twin already. kChanged: what stood was not worth it (Settling::worth).
+    /// kPermission, kNotFound, kTargetDied as ThreadStop.
     /// `settling`: see settle(); its time is part of the stop. Restless threads have what the stop
     /// leaves beside a slow fork: `longest_restless` is set here.
     static Result<Twin> make(pid_t node, const TwinLimits& limits = {},

@@ -2,7 +2,8 @@
 collect all the time. Each term proves itself, and all of them can be reached at every moment.
 
 BEAMDUMP_STORM_KINDS (or "all"), _SIZES (megabytes of a process), _PROCESSES, _MODES: the matrix, each
-separated by commas. BEAMDUMP_STORM_CAPTURES is how often each of its cells is captured (soak: 100).
+separated by commas. BEAMDUMP_STORM_CAPTURES is how often each of its cells is captured (soak: 100), _MAX_PAUSE the
+milliseconds that auto may stop a node.
 BEAMDUMP_STORM_KEEP: a folder for the dumps that lack something."""
 
 import os
@@ -21,7 +22,7 @@ from support.storm import StormNode, checked, items_of, lacks
 NATIVE_MB = 5
 # One entry of the map after the other; growing; frames; a binary; a long list; asleep; native code.
 SHORT = "map,list,recursion,append,reverse,hibernate,dirty_nif"
-MAX_PAUSE_MS = 100
+MAX_PAUSE_MS = int(os.environ.get("BEAMDUMP_STORM_MAX_PAUSE", "100"))
 # Stops for twins after that of mode snapshot may take so much in all (docs/safety.md).
 FURTHER_TWINS, SNAPSHOT_STOP_MS = 4, 50
 # What a stop may take beyond its bound on a machine that is busy with other things too.

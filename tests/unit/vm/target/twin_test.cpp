@@ -1,6 +1,7 @@
 #include "support/child_process.h"
 
 #include <libvm/memory/process_memory.h>
+#include <libvm/target/stop/stop_tracker.h>
 #include <libvm/target/twin/injection.h>
 #include <libvm/target/twin/twin.h>
 
@@ -196,6 +197,43 @@ TEST_F(TwinTest, TellsTheCostOfItsStop) {
     ASSERT_EQ(costs.size(), 1U);
     EXPECT_EQ(costs.front().threads, 3U);
     EXPECT_EQ(costs.front().length_ns, twin->stop_cost().length_ns);
+}
+
+TEST_F(TwinTest, IsNotMadeOfWhatIsNotWorthIt) {
+    int asked = 0;
+    const Settling settling{.certain = [](const ThreadRegisters&) { return true; },
+                            .worth =
+                                [&asked](std::span<const ThreadRegisters> threads) {
+                                    EXPECT_FALSE(threads.empty());
+                                    return ++asked > 2;
+                                },
+                            .longest = std::chrono::milliseconds(1)};
+    for (int attempt = 0; attempt < 2; ++attempt) {
+        StopTracker stops;
+        limits_.stops = &stops;
+        const auto refused = Twin::make(child_->pid(), limits_, settling);
+        ASSERT_FALSE(refused);
+        EXPECT_EQ(refused.error().code, ErrorCode::kChanged);
+        EXPECT_EQ(stops.costs().size(), 1U);
+        EXPECT_EQ(threads(), 3U);
+    }
+    EXPECT_TRUE(Twin::make(child_->pid(), limits_, settling));
+    EXPECT_EQ(asked, 3);
+}
+
+/// Another stop would have no time: what stands is taken.
+TEST_F(TwinTest, IsMadeOfWhatStandsWhereNoOtherStopHasTime) {
+    const Settling settling{.certain = [](const ThreadRegisters&) { return true; },
+                            .enough = {},
+                            .restless = [](std::span<const ThreadRegisters>) -> std::vector<pid_t> {
+                                ::usleep(700'000);
+                                return {};
+                            },
+                            .worth = [](std::span<const ThreadRegisters>) { return false; },
+                            .longest = std::chrono::milliseconds(1)};
+    limits_.longest_stop = std::chrono::seconds(2);
+    const auto twin = Twin::make(child_->pid(), limits_, settling);
+    EXPECT_TRUE(twin) << twin.error().message;
 }
 
 TEST_F(TwinTest, LeavesAStoppedProcessItsOwnRemains) {

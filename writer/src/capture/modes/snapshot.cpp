@@ -24,6 +24,8 @@ constexpr std::chrono::milliseconds kShortestTwinStop{5};
 /// How long processes are brought to a place where they can be captured, where the stop for a twin
 /// has no limit.
 constexpr std::chrono::milliseconds kSettlingForATwin{6};
+/// How many stops may find processes where they cannot be captured, and end without a twin.
+constexpr int kMostStopsInVain = 6;
 
 /// Whether an attempt to make a twin failed only because it took too long, as on a busy machine,
 /// and the node may be stopped again. `stops`: number of the node's stops before the attempt.
@@ -44,6 +46,7 @@ Result<target::Twin> make_twin(Session& session, target::LiveTarget& target,
                                std::unique_ptr<target::TracerThread>& tracer) {
     limits.stops = &session.stopper().stops();
     std::optional<Error> stopped_for;  // the last attempt that stopped the node
+    int in_vain = 0;
     for (int attempt = 1;; ++attempt) {
         ASSIGN_OR_RETURN(auto started, target::TracerThread::start());
         tracer = std::move(started);
@@ -51,21 +54,28 @@ Result<target::Twin> make_twin(Session& session, target::LiveTarget& target,
         session.stopper().await_good_moment();
         const auto stops = limits.stops->costs().size();
         std::optional<Result<target::Twin>> made;
-        tracer->run([&] {
-            made.emplace(target::Twin::make(
-                target.pid(), limits,
-                session.stopper().settling(limits.longest_stop ? *limits.longest_stop / 8
-                                                               : kSettlingForATwin)));
-        });
+        auto settling = session.stopper().settling(limits.longest_stop ? *limits.longest_stop / 8
+                                                                       : kSettlingForATwin);
+        if (in_vain == kMostStopsInVain) {
+            settling.worth = nullptr;
+        }
+        tracer->run(
+            [&] { made.emplace(target::Twin::make(target.pid(), limits, std::move(settling))); });
         if (*made) {
             return std::move(*made);
         }
         // A thread that hangs in the kernel is resumed when its tracer ends.
         tracer.reset();
         session.stopper().stops().end();
+        session.stopper().threads_resumed();
         const auto costs = limits.stops->costs();
         if (limits.longest_stop && costs.size() > stops) {
             *limits.longest_stop -= std::chrono::nanoseconds(costs.back().length_ns);
+        }
+        if (made->error().code == ErrorCode::kChanged) {
+            ++in_vain;
+            --attempt;
+            continue;
         }
         if (costs.size() > stops || !stopped_for) {
             stopped_for = made->error();

@@ -46,6 +46,10 @@ target::Settling NodeStopper::settling(std::chrono::nanoseconds longest) {
             [this](std::span<const target::ThreadRegisters> threads) {
                 return collectors_.between_stores(threads);
             },
+            [this](std::span<const target::ThreadRegisters> threads) {
+                threads_stopped(threads);
+                return collectors_.can_be_captured(yield_state_);
+            },
             longest};
 }
 

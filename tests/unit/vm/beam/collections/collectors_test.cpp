@@ -16,25 +16,28 @@ using ::testing::IsEmpty;
 
 constexpr pid_t kThread = 77;
 constexpr std::uint64_t kCopy = 0x7000'0000;
+constexpr std::uint64_t kLargeWords = std::uint64_t{1} << 20U;
 constexpr std::uint64_t kTupleOfTwo = 2U << 6U;  // header of a tuple of two
 
 /// A process that a dirty scheduler collects, and a stopped thread with one register in use.
 class CollectorsTest : public OnStandardNode {
   protected:
     CollectorsTest() {
-        process().structure().set(
-            "state", node.vm.constant("state_gc") | node.vm.constant("state_dirty_running_sys"));
+        collecting();
         node.vm.at("ErtsSchedulerData", node.vm.located()->tables().dirty_cpu_schedulers)
             .set("current_process", process().address());
     }
     FakeProcess& process() { return node.init; }
-
-    static target::ThreadRegisters with(std::initializer_list<std::uint64_t> values) {
-        target::ThreadRegisters thread{.thread = kThread};
-        std::ranges::copy(values, thread.general_words.begin());
-        thread.general_count = values.size();
-        return thread;
+    void collecting() {
+        process().structure().set(
+            "state", node.vm.constant("state_gc") | node.vm.constant("state_dirty_running_sys"));
     }
+    /// Its heap begins where there is no memory.
+    void make_large() {
+        const auto heap = process().structure().get("hend") - kLargeWords * 8;
+        process().structure().set("heap", heap).set("heap_sz", kLargeWords);
+    }
+    YieldState known = YieldState::open(layout).value();
     std::vector<pid_t> between(const target::ThreadRegisters& thread) {
         return Collectors::open(fresh()).value().between_stores({&thread, 1});
     }
@@ -130,6 +133,24 @@ TEST_P(CollectorsTest, ACellWithoutItsHeadAndItsNewAddressIsHalfMoved) {
     EXPECT_THAT(between(with({cell})), ElementsAre(kThread));
 }
 
+/// A long list is moved cell by cell: registers lead to the last one and its copy all the time.
+TEST_P(CollectorsTest, ACopyOfACellWhoseTailLeadsToCollectedWordsIsThere) {
+    const auto next = process().build({node.vm.small(2), node.vm.small(3)});
+    const auto copy = node.worker.build({node.vm.small(1), next | kPrimaryList});
+    const auto cell = process().build({0, copy | kPrimaryList});
+    EXPECT_THAT(between(with({cell, copy})), IsEmpty());
+    EXPECT_THAT(between(with({cell + 16, copy + 16})), IsEmpty());
+    // A cell of the former collection that was moved to the heap of this one, in memory used again.
+    node.vm.memory.put(copy, std::uint64_t{0});
+    EXPECT_THAT(between(with({cell, copy})), ElementsAre(kThread));
+    // Its tail may be what was there before.
+    node.vm.memory.put(copy, node.vm.small(1));
+    for (const auto tail : {node.vm.small(3), copy | kPrimaryList, next | kPrimaryBoxed}) {
+        node.vm.memory.put(copy + 8, tail);
+        EXPECT_THAT(between(with({cell, copy})), ElementsAre(kThread)) << tail;
+    }
+}
+
 TEST_P(CollectorsTest, ACellWhoseWordsAreInAVectorRegisterIsMended) {
     const auto tail = process().structure().get("heap") | kPrimaryList;
     const auto cell = process().build({0, tail});
@@ -198,8 +219,7 @@ TEST_P(CollectorsTest, NothingIsMovedOnceTheMarkIsThatOfTheNewBlock) {
 }
 
 TEST_P(CollectorsTest, AMomentInWhichMessagesAreCopiedToALargeHeapIsNotGood) {
-    const auto end = process().structure().get("heap") + (std::uint64_t{1} << 23U);
-    process().structure().set("heap_sz", std::uint64_t{1} << 20U).set("hend", end).set("stop", end);
+    make_large();
     auto collectors = Collectors::open(fresh()).value();
     EXPECT_FALSE(collectors.is_good_moment());
     for (int message = 0; message < 3; ++message) {
@@ -207,6 +227,70 @@ TEST_P(CollectorsTest, AMomentInWhichMessagesAreCopiedToALargeHeapIsNotGood) {
         EXPECT_FALSE(collectors.is_good_moment()) << message;
     }
     EXPECT_TRUE(collectors.is_good_moment());
+}
+
+TEST_P(CollectorsTest, AMomentInWhichALargeHeapHasMovedIsNotGood) {
+    make_large();
+    auto collectors = Collectors::open(fresh()).value();
+    EXPECT_FALSE(collectors.is_good_moment());
+    EXPECT_TRUE(collectors.is_good_moment());
+    EXPECT_TRUE(collectors.can_be_captured(known));
+    // It has another heap, to which its words may not lead yet.
+    process().structure().set("heap", process().structure().get("heap") + 64);
+    process().structure().set("heap_sz", kLargeWords - 8);
+    EXPECT_FALSE(collectors.can_be_captured(known));
+    for (int looks = 0; looks < 3; ++looks) {
+        EXPECT_FALSE(collectors.is_good_moment()) << looks;
+        EXPECT_FALSE(collectors.can_be_captured(known)) << looks;
+    }
+    // The next collection.
+    process().structure().set("state", 0);
+    EXPECT_TRUE(collectors.is_good_moment());
+    EXPECT_TRUE(collectors.can_be_captured(known));
+    collecting();
+    EXPECT_FALSE(collectors.is_good_moment());
+    EXPECT_TRUE(collectors.is_good_moment());
+    EXPECT_TRUE(collectors.can_be_captured(known));
+}
+
+TEST_P(CollectorsTest, AHeapWhoseFieldsDisagreeOrWhoseStackIsGoneIsNotCaptured) {
+    make_large();
+    auto collectors = Collectors::open(fresh()).value();
+    EXPECT_TRUE(collectors.can_be_captured(known));
+    process().structure().set("heap_sz", kLargeWords + 8);
+    EXPECT_FALSE(collectors.can_be_captured(known));
+    EXPECT_FALSE(collectors.is_good_moment());
+    EXPECT_FALSE(collectors.is_good_moment());
+    process().structure().set("heap_sz", kLargeWords);
+    EXPECT_TRUE(collectors.can_be_captured(known));
+    // realloc() has moved the block.
+    process().structure().set("stop", process().structure().get("heap") + 64);
+    EXPECT_FALSE(collectors.can_be_captured(known));
+    EXPECT_FALSE(collectors.is_good_moment());
+}
+
+TEST_P(CollectorsTest, ALargeProcessThatRunsIsCapturedWhereItsStateIsKnown) {
+    make_large();
+    auto collectors = Collectors::open(fresh()).value();
+    const auto running = node.vm.constant("state_running");
+    const auto collecting_itself = running | node.vm.constant("state_gc");
+    for (const auto state : {running, collecting_itself}) {
+        process().structure().set("state", state);
+        EXPECT_FALSE(collectors.can_be_captured(known)) << state;
+    }
+    auto state = YieldState::State{};
+    known.know(process().address(), state);
+    EXPECT_FALSE(collectors.can_be_captured(known)) << "not the words of the call";
+    process().structure().set("state", running);
+    EXPECT_TRUE(collectors.can_be_captured(known));
+    state.collection_words = 1;
+    known.know(process().address(), state);
+    process().structure().set("state", collecting_itself);
+    EXPECT_TRUE(collectors.can_be_captured(known));
+    // A small one is not waited for.
+    known.forget();
+    process().structure().set("heap_sz", 233);
+    EXPECT_TRUE(collectors.can_be_captured(known));
 }
 
 TEST_P(CollectorsTest, NothingOfAProcessThatDoesNotCollectIsMoved) {
