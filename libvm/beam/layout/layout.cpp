@@ -127,7 +127,30 @@ Result<std::vector<LayoutPatch>> parse_patches(simdjson::simdjson_result<element
     return patches;
 }
 
+Result<std::optional<ComparedVersions>> parse_compared(simdjson::simdjson_result<element> json) {
+    if (json.error() == simdjson::NO_SUCH_FIELD) {
+        return std::nullopt;
+    }
+    object versions;
+    if (json.get_object().get(versions) != simdjson::SUCCESS) {
+        return bad("\"compared\" is not an object");
+    }
+    ComparedVersions compared;
+    ASSIGN_OR_RETURN(compared.first, text(versions, "first"));
+    ASSIGN_OR_RETURN(compared.last, text(versions, "last"));
+    if (!compared.holds(compared.first) || !compared.holds(compared.last)) {
+        return bad(fmt::format("\"compared\": '{}' to '{}' are no versions of ERTS", compared.first,
+                               compared.last));
+    }
+    return compared;
+}
+
 }  // namespace
+
+bool ComparedVersions::holds(std::string_view version) const {
+    const auto erts = erts_version(version);
+    return erts.is_known() && erts_version(first) <= erts && erts <= erts_version(last);
+}
 
 std::uint32_t end_of(std::initializer_list<Field> fields) {
     std::uint32_t end = 0;
@@ -169,6 +192,7 @@ Result<Layout> Layout::parse(std::string_view json) {
     ASSIGN_OR_RETURN(layout.structs_, parse_structs(top, "at the top"));
     ASSIGN_OR_RETURN(layout.constants_, parse_constants(top));
     ASSIGN_OR_RETURN(layout.patches_, parse_patches(top["patches"], layout.structs_));
+    ASSIGN_OR_RETURN(layout.compared_, parse_compared(top["compared"]));
     return layout;
 }
 

@@ -56,6 +56,14 @@ struct LayoutPatch {
     LayoutConstants constants;
 };
 
+/// The first and the last patch of a release whose structures were compared with its layout, as
+/// versions of ERTS.
+struct ComparedVersions {
+    std::string first, last;
+
+    [[nodiscard]] bool holds(std::string_view version) const;
+};
+
 /// The structure layouts of one release, read from schemas/layouts.
 class Layout {
   public:
@@ -80,6 +88,8 @@ class Layout {
     }
     /// By version, ascending.
     [[nodiscard]] const std::vector<LayoutPatch>& patches() const { return patches_; }
+    /// Nothing: it was made of one build.
+    [[nodiscard]] const std::optional<ComparedVersions>& compared() const { return compared_; }
     /// A copy with one field moved by `bytes`, to test the checks.
     [[nodiscard]] Layout moved(const std::string& structure, const std::string& field,
                                std::uint32_t bytes) const;
@@ -103,6 +113,7 @@ class Layout {
     StructLayouts structs_;
     LayoutConstants constants_;
     std::vector<LayoutPatch> patches_;
+    std::optional<ComparedVersions> compared_;
 };
 
 /// Resolves names and keeps the first missing one, so that a walker can resolve all of its fields

@@ -7,6 +7,7 @@ import copy
 import json
 import os
 import pathlib
+import re
 import tempfile
 import unittest
 
@@ -47,6 +48,16 @@ class WrongLayout(unittest.TestCase):
 
     def test_the_right_one_is_taken(self):
         tools.expect(self.capture_with(self.layout), 0, 3)
+
+    def test_a_patch_that_was_not_compared_is_said(self):
+        """Also where all checks pass: this one fits."""
+        sentence = re.compile(r"ERTS [0-9.]+ of the node was not compared with the layout of OTP \d+, which is known "
+                              r"to hold from 99\.1 to 99\.2")
+        for compared, said in ((self.layout["compared"], False), ({"first": "99.1", "last": "99.2"}, True)):
+            tools.expect(self.capture_with(self.layout | {"compared": compared}), 0, 3)
+            warnings = tools.analyze_json("summary", self.scratch / "wrong.beamdump")["warnings"]
+            self.assertEqual([bool(sentence.match(text)) for text in warnings if "not compared" in text],
+                             [True] * said)
 
     def test_each_field_that_stands_elsewhere(self):
         read = [(structure, field) for structure, body in self.layout["structs"].items()

@@ -229,6 +229,10 @@ Result<LayoutDoubts> doubts(const Request& request, const fit::CheckedVm& checke
                             const fit::OpenTarget& open, const beam::LocateOptions& how) {
     LayoutDoubts doubts;
     if (checked.of_the_release()) {
+        const auto& compared = checked.vm->layout().compared();
+        if (compared && !compared->holds(checked.vm->facts().erts_version)) {
+            doubts.other_than = compared;
+        }
         return doubts;
     }
     const auto on_progress = [&](std::size_t done, std::size_t total) {

@@ -126,6 +126,28 @@ TEST(Layout, RefusesPatchesOutOfOrderOrOfUnknownStructures) {
         HasSubstr("not an array"));
 }
 
+TEST(Layout, TellsWithWhichPatchesItWasCompared) {
+    const auto compared = [](std::string_view first, std::string_view last) {
+        return Layout::parse(with(
+            R"("structs")",
+            fmt::format(R"("compared": {{"first": "{}", "last": "{}"}}, "structs")", first, last)));
+    };
+    EXPECT_FALSE(Layout::parse(kSmall)->compared());
+    const auto layout = compared("3.0.1", "3.2.0.1");
+    ASSERT_TRUE(layout) << layout.error().message;
+    for (const auto* version : {"3.0.1", "3.0.1.5", "3.1", "3.2.0.1"}) {
+        EXPECT_TRUE(layout->compared()->holds(version)) << version;
+        EXPECT_TRUE(layout->at(erts_version(version)).compared()->holds(version)) << version;
+    }
+    for (const auto* version : {"", "new", "3.0", "3.2.0.2", "3.2.1", "4.0"}) {
+        EXPECT_FALSE(layout->compared()->holds(version)) << version;
+    }
+    EXPECT_THAT(compared("3.2", "3.1").error().message, HasSubstr("'3.2' to '3.1'"));
+    EXPECT_THAT(compared("3.2", "").error().message, HasSubstr("no versions of ERTS"));
+    EXPECT_THAT(Layout::parse(with("\"structs\"", "\"compared\": 3, \"structs\"")).error().message,
+                HasSubstr("not an object"));
+}
+
 TEST(Layout, IsOfOneArchitecture) {
     EXPECT_EQ(Layout::parse(kSmall)->architecture(), Architecture::kX86_64) << "older files";
     const auto of = [](std::string_view name) {

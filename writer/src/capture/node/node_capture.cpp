@@ -42,14 +42,25 @@ Result<std::vector<memory::AddressRange>> literal_parts(beam::Vm& vm, memory::Ad
 
 }  // namespace
 
-std::optional<std::string> LayoutDoubts::sentence(const std::string& release,
+std::optional<std::string> LayoutDoubts::sentence(const beam::VmFacts& node,
                                                   const beam::Layout& layout) const {
+    if (other_than) {
+        return fmt::format(
+            "ERTS {} of the node was not compared with the layout of OTP {}, which is known to "
+            "hold "
+            "{}: it passed the checks, but where another patch of the release moved a field that "
+            "they cannot see, a value is wrong",
+            node.erts_version, node.otp_release,
+            other_than->first == other_than->last
+                ? fmt::format("for {}", other_than->first)
+                : fmt::format("from {} to {}", other_than->first, other_than->last));
+    }
     if (unverified_fields.empty() && left_out.empty()) {
         return std::nullopt;
     }
     return fmt::format(
         "no layout for OTP {}: read with {}{}; {} fields unverified, and their values are marked{}",
-        release, layout.name(),
+        node.otp_release, layout.name(),
         inferred_from.empty()
             ? std::string()
             : fmt::format(", inferred from {}", fmt::join(inferred_from, " and ")),

@@ -25,15 +25,17 @@
 
 namespace beamdump::capture {
 
-/// What is not known for certain of a layout that was not made for the node's release; nothing,
-/// where it was.
+/// What is not known for certain of a layout that was not made for the node's release, or not
+/// compared with the node's patch of it; nothing, where it was.
 struct LayoutDoubts {
     std::vector<std::string> unverified_fields;  ///< "Process.reds": no check can see them
     std::vector<std::string> inferred_from;      ///< "otp-27"
     std::vector<std::string> left_out;           ///< parts of which nothing is read
+    /// Of a layout for the release: the node's version of ERTS is none of those.
+    std::optional<beam::ComparedVersions> other_than;
 
     /// What is not known, in words, if there is anything to say.
-    [[nodiscard]] std::optional<std::string> sentence(const std::string& release,
+    [[nodiscard]] std::optional<std::string> sentence(const beam::VmFacts& node,
                                                       const beam::Layout& layout) const;
 };
 

@@ -150,7 +150,7 @@ Result<std::unique_ptr<Session>> Session::begin(const CaptureOptions& options,
     if (options.history) {
         RETURN_IF_ERROR(self.node_.history(*options.history));
     }
-    if (auto said = doubts.sentence(self.vm_->facts().otp_release, self.vm_->layout())) {
+    if (auto said = doubts.sentence(self.vm_->facts(), self.vm_->layout())) {
         self.warn(std::move(*said));
     }
     return session;
