@@ -110,7 +110,8 @@ bool Collectors::is_good_moment() {
         const bool known = before != looks_.end();
         now.moved = known && (before->second.moved || before->second.heap != now.heap);
         // While messages are copied to the heap, its top grows.
-        good = good && is_followed(view) && known && !now.moved && before->second.top == now.top;
+        good = good && is_followed(view) && f_.stack_is_in_place(view) &&
+               f_.mark_is_in_place(view) && known && !now.moved && before->second.top == now.top;
         looks.emplace(process, now);
     });
     looks_ = std::move(looks);
@@ -144,10 +145,11 @@ bool Collectors::is_large(const StructView& view) const {
     return view.get(f_.heap_sz) >= kLargeWords || old_bytes / sizeof(std::uint64_t) >= kLargeWords;
 }
 
-/// Whether the fields of a process in a collection are those of steps that can be followed.
+/// Whether the fields of a process in a collection are those of steps that can be followed
+/// (CollectionReader): once the mark or the stack is that of the new block, all has been copied.
 bool Collectors::is_followed(const StructView& view) const {
-    return f_.heap_is_consistent(view) && f_.stack_is_in_place(view) && f_.mark_is_in_place(view) &&
-           !f_.old_heap_may_be_freed(view) &&
+    const bool is_whole = !f_.stack_is_in_place(view) || !f_.mark_is_in_place(view);
+    return f_.heap_is_consistent(view) && (is_whole || !f_.old_heap_may_be_freed(view)) &&
            vm_->target().memory().word(view.get(f_.stop)).has_value();
 }
 

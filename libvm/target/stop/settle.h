@@ -22,8 +22,8 @@ struct Settling {
     /// Other threads, of those that are not in a system call, that should not stay where they are;
     /// empty: none.
     std::function<std::vector<pid_t>(std::span<const ThreadRegisters>)> restless = {};
-    /// For a twin: whether what stands is worth its fork; empty: always. Asked after that, while
-    /// there is time for another stop.
+    /// For a twin: whether what stands in the end is worth its fork; empty: always. Not asked where
+    /// there is no time for another stop.
     std::function<bool(std::span<const ThreadRegisters>)> worth = {};
     /// How long uncertain ones are let run on and stopped again, in all.
     std::chrono::nanoseconds longest;

@@ -208,13 +208,13 @@ TEST_F(TwinTest, IsNotMadeOfWhatIsNotWorthIt) {
                                     return ++asked > 2;
                                 },
                             .longest = std::chrono::milliseconds(1)};
-    for (int attempt = 0; attempt < 2; ++attempt) {
-        StopTracker stops;
-        limits_.stops = &stops;
+    StopTracker stops;
+    limits_.stops = &stops;
+    for (std::size_t attempt = 1; attempt <= 2; ++attempt) {
         const auto refused = Twin::make(child_->pid(), limits_, settling);
         ASSERT_FALSE(refused);
         EXPECT_EQ(refused.error().code, ErrorCode::kChanged);
-        EXPECT_EQ(stops.costs().size(), 1U);
+        EXPECT_EQ(stops.costs().size(), attempt);
         EXPECT_EQ(threads(), 3U);
     }
     EXPECT_TRUE(Twin::make(child_->pid(), limits_, settling));
@@ -226,12 +226,12 @@ TEST_F(TwinTest, IsMadeOfWhatStandsWhereNoOtherStopHasTime) {
     const Settling settling{.certain = [](const ThreadRegisters&) { return true; },
                             .enough = {},
                             .restless = [](std::span<const ThreadRegisters>) -> std::vector<pid_t> {
-                                ::usleep(700'000);
+                                ::usleep(1'500'000);
                                 return {};
                             },
                             .worth = [](std::span<const ThreadRegisters>) { return false; },
                             .longest = std::chrono::milliseconds(1)};
-    limits_.longest_stop = std::chrono::seconds(2);
+    limits_.longest_stop = std::chrono::seconds(4);
     const auto twin = Twin::make(child_->pid(), limits_, settling);
     EXPECT_TRUE(twin) << twin.error().message;
 }

@@ -36,6 +36,14 @@ NodeStopper::NodeStopper(Parts parts, beam::YieldState yield_state, beam::Native
 
 target::Settling NodeStopper::settling(std::chrono::nanoseconds longest) {
     native_calls_.prepare();
+    std::function<bool(std::span<const target::ThreadRegisters>)> worth;
+    // Of the interpreter no state of a process that runs is known.
+    if (parts_.vm.facts().jit) {
+        worth = [this](std::span<const target::ThreadRegisters> threads) {
+            threads_stopped(threads);
+            return collectors_.can_be_captured(yield_state_);
+        };
+    }
     return {[this](const target::ThreadRegisters& thread) {
                 return yield_state_.at_yield_point(thread, parts_.vm.target().memory()) ||
                        native_calls_.stays_in_call(thread);
@@ -46,11 +54,7 @@ target::Settling NodeStopper::settling(std::chrono::nanoseconds longest) {
             [this](std::span<const target::ThreadRegisters> threads) {
                 return collectors_.between_stores(threads);
             },
-            [this](std::span<const target::ThreadRegisters> threads) {
-                threads_stopped(threads);
-                return collectors_.can_be_captured(yield_state_);
-            },
-            longest};
+            std::move(worth), longest};
 }
 
 void NodeStopper::threads_stopped(std::span<const target::ThreadRegisters> threads) {

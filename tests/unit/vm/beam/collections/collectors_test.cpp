@@ -37,6 +37,13 @@ class CollectorsTest : public OnStandardNode {
         const auto heap = process().structure().get("hend") - kLargeWords * 8;
         process().structure().set("heap", heap).set("heap_sz", kLargeWords);
     }
+
+    static target::ThreadRegisters with(std::initializer_list<std::uint64_t> values) {
+        target::ThreadRegisters thread{.thread = kThread};
+        std::ranges::copy(values, thread.general_words.begin());
+        thread.general_count = values.size();
+        return thread;
+    }
     YieldState known = YieldState::open(layout).value();
     std::vector<pid_t> between(const target::ThreadRegisters& thread) {
         return Collectors::open(fresh()).value().between_stores({&thread, 1});
@@ -267,6 +274,23 @@ TEST_P(CollectorsTest, AHeapWhoseFieldsDisagreeOrWhoseStackIsGoneIsNotCaptured) 
     process().structure().set("stop", process().structure().get("heap") + 64);
     EXPECT_FALSE(collectors.can_be_captured(known));
     EXPECT_FALSE(collectors.is_good_moment());
+}
+
+TEST_P(CollectorsTest, AHeapThatWasCopiedIsCapturedThoughThatMomentIsNotWaitedFor) {
+    make_large();
+    const auto elsewhere = node.worker.structure().get("heap");
+    // Of a fullsweep nothing is known once its old heap may be freed, until the stack has moved.
+    process().structure().set("old_heap", std::uint64_t{0}).set("gen_gcs", std::uint64_t{1});
+    auto collectors = Collectors::open(fresh()).value();
+    EXPECT_FALSE(collectors.can_be_captured(known));
+    for (const auto* const field : {"high_water", "stop"}) {
+        const auto before = process().structure().get(field);
+        process().structure().set(field, elsewhere);
+        EXPECT_TRUE(collectors.can_be_captured(known)) << field;
+        EXPECT_FALSE(collectors.is_good_moment()) << field;
+        EXPECT_FALSE(collectors.is_good_moment()) << field;
+        process().structure().set(field, before);
+    }
 }
 
 TEST_P(CollectorsTest, ALargeProcessThatRunsIsCapturedWhereItsStateIsKnown) {
