@@ -56,6 +56,21 @@ foreach(tree libdump libvm libsample program manual mcp writer analyzer layout s
   check(${tree} "\\.\\./" "<none>")
 endforeach()
 
+# What beamdump-analyze is made of includes nothing of Linux or one C library, so that it can be built elsewhere
+# (docs/packages.md). scripts/compile-elsewhere finds functions that only they have.
+set(linux_headers "(asm|asm-generic|linux)/|sys/(auxv|epoll|eventfd|fanotify|fsuid|inotify|io|klog|personality|pidfd|prctl|procfs|ptrace|quota|random|raw|sendfile|signalfd|statfs|syscall|sysinfo|sysmacros|timerfd|ucontext|user|vfs|xattr)\\.h|(argp|argz|byteswap|elf|endian|envz|error|execinfo|features|gnu-versions|link|malloc|mcheck|mntent|obstack|pty|syscall|ucontext|values|wait)\\.h")
+foreach(tree libdump mcp manual analyzer/src)
+  file(GLOB_RECURSE files "${ROOT}/${tree}/*.h" "${ROOT}/${tree}/*.cpp")
+  list(FILTER files EXCLUDE REGEX "/base/system/linux/")
+  foreach(file IN LISTS files)
+    file(STRINGS "${file}" lines REGEX "^[ \t]*#[ \t]*include[ \t]*<(${linux_headers})")
+    foreach(line IN LISTS lines)
+      message(SEND_ERROR "${file}: ${line} is not on every system (allowed in libdump/base/system/linux)")
+    endforeach()
+  endforeach()
+endforeach()
+check(libdump/base/system "libdump/" libdump/base/system/)
+
 # libdump, from the bottom up.
 room(libdump base)
 room(libdump text    base/)

@@ -8,6 +8,12 @@ function(beamdump_library name)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${patterns})
   # Those below static replace functions of the C library, in static programs alone (beamdump_static()).
   list(FILTER sources EXCLUDE REGEX "/(main\\.cpp|static/[^/]*)$")
+  # What differs between operating systems (libdump/base/system).
+  if(BEAMDUMP_LINUX)
+    list(FILTER sources EXCLUDE REGEX "/base/system/posix/")
+  else()
+    list(FILTER sources EXCLUDE REGEX "/base/system/linux/")
+  endif()
   # What a program does on another architecture than it is built for (libvm/arch, libvm/target/machine).
   if(CMAKE_SYSTEM_PROCESSOR STREQUAL "aarch64")
     list(FILTER sources EXCLUDE REGEX "/(arch/x86_64/host|target/machine/x86_64)/")

@@ -4,13 +4,16 @@ install(DIRECTORY schemas/json schemas/layouts DESTINATION ${CMAKE_INSTALL_DATAD
 file(GLOB formats ${CMAKE_SOURCE_DIR}/schemas/*.proto)
 install(FILES ${formats} schemas/dump-format.md DESTINATION ${CMAKE_INSTALL_DATADIR}/beamdump/schemas)
 file(GLOB pages ${CMAKE_SOURCE_DIR}/docs/*.md)
-install(FILES watcher/service/beamdump-watch.service DESTINATION lib/systemd/system)
-install(FILES watcher/service/watch.toml writer/service/beamdump-crash.conf DESTINATION ${CMAKE_INSTALL_DOCDIR})
+if(BEAMDUMP_LINUX)
+  install(FILES watcher/service/beamdump-watch.service DESTINATION lib/systemd/system)
+  install(FILES watcher/service/watch.toml writer/service/beamdump-crash.conf DESTINATION ${CMAKE_INSTALL_DOCDIR})
+endif()
 install(FILES README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs)
 
-# dpkg-shlibdeps knows the libraries that are installed on this machine, which are of another architecture.
-if(CMAKE_CROSSCOMPILING)
+# dpkg-shlibdeps knows the libraries that are installed on this machine, which are of another architecture. The
+# package has all programs.
+if(CMAKE_CROSSCOMPILING OR NOT BEAMDUMP_LINUX)
   return()
 endif()
 set(CPACK_GENERATOR DEB)

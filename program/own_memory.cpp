@@ -1,5 +1,5 @@
-#include <libdump/base/first_to_go.h>
 #include <libdump/base/return_if_error.h>
+#include <libdump/base/system/first_to_go.h>
 #include <libvm/target/process/proc_directory.h>
 #include <program/own_memory.h>
 

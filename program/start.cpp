@@ -1,7 +1,7 @@
-#include <libdump/base/last_words.h>
 #include <libdump/base/system_error.h>
 #include <libdump/base/terminal_text.h>
 #include <program/cancel.h>
+#include <program/last_words.h>
 #include <program/own_memory.h>
 #include <program/start.h>
 

@@ -2,18 +2,20 @@
 
 #include <algorithm>
 #include <array>
-#include <elf.h>
 
 namespace beamdump {
 namespace {
+
+/// EM_X86_64 and EM_AARCH64 of the ELF specification's e_machine.
+constexpr std::uint16_t kElfX86_64 = 62, kElfAarch64 = 183;
 
 struct Known {
     Architecture architecture;
     std::uint16_t elf_machine;
     std::string_view name;
 };
-constexpr std::array kKnown = {Known{Architecture::kX86_64, EM_X86_64, "x86-64"},
-                               Known{Architecture::kAarch64, EM_AARCH64, "aarch64"}};
+constexpr std::array kKnown = {Known{Architecture::kX86_64, kElfX86_64, "x86-64"},
+                               Known{Architecture::kAarch64, kElfAarch64, "aarch64"}};
 
 template <typename Value>
 std::optional<Architecture> known_by(Value Known::* member, Value value) {

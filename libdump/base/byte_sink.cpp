@@ -2,6 +2,7 @@
 #include <libdump/base/descriptor.h>
 #include <libdump/base/page_size.h>
 #include <libdump/base/return_if_error.h>
+#include <libdump/base/system/file_calls.h>
 #include <libdump/base/system_error.h>
 #include <libdump/base/write_all.h>
 
@@ -10,11 +11,9 @@
 #include <cerrno>
 #include <cstdio>
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <string>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 #include <utility>
 
@@ -78,7 +77,7 @@ class FileSink final : public ByteSink {
             return std::unexpected(failed_write(errno));
         }
         if (options_.pages != WrittenPages::kStay) {
-            ::posix_fadvise(file_.get(), 0, 0, POSIX_FADV_DONTNEED);
+            system::drop_all_written(file_.get());
         }
         is_whole_ = true;
         RETURN_IF_ERROR(rename());
@@ -94,20 +93,13 @@ class FileSink final : public ByteSink {
         if (options_.pages == WrittenPages::kStay || written_ - started_ < kStartBytes) {
             return;
         }
-        flush(started_, written_, SYNC_FILE_RANGE_WRITE);
+        system::begin_writing(file_.get(), started_, written_);
         started_ = written_;
         if (written_ - dropped_ >= kMostBytes) {
             const auto until = (dropped_ + kMostBytes / 2) / page_bytes() * page_bytes();
-            flush(dropped_, until,
-                  SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER);
-            ::posix_fadvise(file_.get(), static_cast<off_t>(dropped_),
-                            static_cast<off_t>(until - dropped_), POSIX_FADV_DONTNEED);
+            system::drop_written(file_.get(), dropped_, until);
             dropped_ = until;
         }
-    }
-    void flush(std::uint64_t from, std::uint64_t until, unsigned how) const {
-        ::sync_file_range(file_.get(), static_cast<off_t>(from), static_cast<off_t>(until - from),
-                          how);
     }
 
     [[nodiscard]] Error failed_write(int error_number) const {
@@ -143,16 +135,8 @@ class FileSink final : public ByteSink {
     }
 
     [[nodiscard]] int rename_or_error() const {
-        const unsigned flags = options_.force ? 0 : RENAME_NOREPLACE;
-        if (::renameat2(AT_FDCWD, partial_.c_str(), AT_FDCWD, path_.c_str(), flags) == 0) {
-            return 0;
-        }
-        if (options_.force || errno != EINVAL) {
-            return errno;
-        }
-        // File systems without RENAME_NOREPLACE (NFS): check for the file first.
-        if (::access(path_.c_str(), F_OK) == 0) {
-            return EEXIST;
+        if (!options_.force) {
+            return system::rename_to_new(partial_, path_);
         }
         return ::rename(partial_.c_str(), path_.c_str()) == 0 ? 0 : errno;
     }
@@ -219,13 +203,6 @@ Result<void> check_name(const std::string& name, bool force) {
     return {};
 }
 
-/// Whether what is written there counts as memory.
-bool is_in_memory(const std::filesystem::path& directory) {
-    struct statfs system{};
-    return ::statfs(directory.c_str(), &system) == 0 &&
-           (system.f_type == TMPFS_MAGIC || system.f_type == RAMFS_MAGIC);
-}
-
 class DescriptorSink final : public ByteSink {
   public:
     explicit DescriptorSink(int descriptor) : descriptor_(descriptor) {}
@@ -285,7 +262,7 @@ Result<std::unique_ptr<ByteSink>> open_file_sink(const std::filesystem::path& pa
     const std::string name = path.string();
     const std::string partial = partial_of(name);
     RETURN_IF_ERROR(check_name(name, options.force));
-    if (options.pages == WrittenPages::kDropped && is_in_memory(directory_of(path))) {
+    if (options.pages == WrittenPages::kDropped && system::is_in_memory(directory_of(path))) {
         return fail(ErrorCode::kUnsupported,
                     fmt::format("the file system of {} is in memory, of which little is left: "
                                 "write to a disk, or to standard output (-o -)",

@@ -1,5 +1,7 @@
 #include <libdump/base/return_if_error.h>
 #include <libdump/base/scratch_space.h>
+#include <libdump/base/system/file_calls.h>
+#include <libdump/base/system/mapped_memory.h>
 #include <libdump/base/system_error.h>
 #include <libdump/base/temporary_file.h>
 
@@ -8,10 +10,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <fcntl.h>
 #include <string>
 #include <sys/mman.h>
-#include <unistd.h>
 #include <utility>
 
 namespace beamdump {
@@ -58,15 +58,7 @@ bool ScratchSpace::take_memory(std::uint64_t bytes) {
 }
 
 Result<Descriptor> ScratchSpace::open_file() const {
-    Descriptor file(::open(directory_.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC | O_EXCL, 0600));
-    if (!file.valid() && (errno == EOPNOTSUPP || errno == EISDIR)) {
-        // A file system without O_TMPFILE.
-        std::string name = directory_ / "beamdump-XXXXXX";
-        file = Descriptor(::mkostemp(name.data(), O_CLOEXEC));
-        if (file.valid()) {
-            ::unlink(name.c_str());
-        }
-    }
+    Descriptor file(system::open_unnamed(directory_));
     if (!file.valid()) {
         return fail(ErrorCode::kIo,
                     fmt::format("cannot create a temporary file in {}: {}; set TMPDIR to another "
@@ -121,10 +113,8 @@ Result<bool> ScratchBlock::grow_in_memory(std::uint64_t bytes) {
     if (space_ != nullptr && !space_->take_memory(bytes - bytes_)) {
         return false;
     }
-    void* const grown = data_ == nullptr
-                            ? ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
-                                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
-                            : ::mremap(data_, bytes_, bytes, MREMAP_MAYMOVE);
+    void* const grown = data_ == nullptr ? system::map_memory(bytes)
+                                         : system::enlarge_mapping(data_, bytes_, bytes, -1);
     if (grown == MAP_FAILED && space_ != nullptr) {
         space_->memory_bytes_ -= bytes - bytes_;
     }
@@ -142,11 +132,7 @@ Result<void> ScratchBlock::reserve(const Descriptor& file, std::uint64_t bytes) 
                         "limit; raise it with --max-temporary, or raise --max-memory",
                         space_->max_file_bytes_, space_->directory().string()));
     }
-    int refused = EINTR;
-    while (refused == EINTR) {
-        refused = ::posix_fallocate(file.get(), 0, static_cast<off_t>(bytes));
-    }
-    if (refused != 0) {
+    if (const int refused = system::make_room(file.get(), bytes); refused != 0) {
         return fail(
             ErrorCode::kNoSpace,
             fmt::format("the temporary directory {} has no room for {} bytes, after {} there: {}; "
@@ -176,7 +162,8 @@ Result<void> ScratchBlock::move_to_file(std::uint64_t bytes) {
 
 Result<void> ScratchBlock::grow_in_file(std::uint64_t bytes) {
     RETURN_IF_ERROR(reserve(file_, bytes));
-    ASSIGN_OR_RETURN(data_, mapped(::mremap(data_, bytes_, bytes, MREMAP_MAYMOVE), bytes));
+    ASSIGN_OR_RETURN(data_,
+                     mapped(system::enlarge_mapping(data_, bytes_, bytes, file_.get()), bytes));
     space_->file_bytes_ += bytes - bytes_;
     bytes_ = bytes;
     return {};

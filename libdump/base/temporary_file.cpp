@@ -1,4 +1,5 @@
 #include <libdump/base/return_if_error.h>
+#include <libdump/base/system/file_calls.h>
 #include <libdump/base/system_error.h>
 #include <libdump/base/temporary_file.h>
 #include <libdump/base/write_all.h>
@@ -8,9 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
-#include <fcntl.h>
 #include <string>
-#include <sys/mman.h>
 #include <unistd.h>
 #include <vector>
 
@@ -23,15 +22,7 @@ std::string temporary_directory() {
 
 Result<Descriptor> open_temporary_file() {
     const std::string directory = temporary_directory();
-    constexpr mode_t kOwnerOnly = 0600;
-    Descriptor file(::open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, kOwnerOnly));
-    if (!file.valid() && (errno == EOPNOTSUPP || errno == EISDIR)) {
-        std::string name = directory + "/beamdump-XXXXXX";
-        file = Descriptor(::mkostemp(name.data(), O_CLOEXEC));
-        if (file.valid()) {
-            ::unlink(name.c_str());
-        }
-    }
+    Descriptor file(system::open_unnamed(directory));
     if (!file.valid()) {
         return fail(
             ErrorCode::kIo,
@@ -43,7 +34,7 @@ Result<Descriptor> open_temporary_file() {
 }
 
 Result<TemporaryFile> TemporaryFile::create() {
-    Descriptor memory(::memfd_create("beamdump", MFD_CLOEXEC));
+    Descriptor memory(system::open_in_memory());
     if (memory.valid()) {
         return TemporaryFile(std::move(memory), true);
     }

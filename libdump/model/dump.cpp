@@ -3,6 +3,7 @@
 #include <libdump/model/dump.h>
 #include <libdump/model/owner_id.h>
 #include <libdump/model/process_context.h>
+#include <libdump/term/term_scheme.h>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -69,6 +70,16 @@ Dump::Dump(DumpReader reader, records::Capture capture, records::Node node)
 Result<std::unique_ptr<Dump>> Dump::open(const std::filesystem::path& path,
                                          const DumpReaderOptions& options) {
     ASSIGN_OR_RETURN(auto reader, DumpReader::open(path, options));
+    return read_facts(std::move(reader));
+}
+
+Result<std::unique_ptr<Dump>> Dump::open(Descriptor file, std::string name,
+                                         const DumpReaderOptions& options) {
+    ASSIGN_OR_RETURN(auto reader, DumpReader::open(std::move(file), std::move(name), options));
+    return read_facts(std::move(reader));
+}
+
+Result<std::unique_ptr<Dump>> Dump::read_facts(DumpReader reader) {
     const records::Trailer& trailer = reader.trailer();
     records::Capture capture;
     if (trailer.has_capture_offset()) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <libdump/base/descriptor.h>
 #include <libdump/base/error.h>
 #include <libdump/format/process_name.h>
 #include <libdump/model/atom_table.h>
@@ -33,6 +34,9 @@ class ProcessContext;
 class Dump {
   public:
     static Result<std::unique_ptr<Dump>> open(const std::filesystem::path& path,
+                                              const DumpReaderOptions& options = {});
+    /// Of an open file, with a name for errors.
+    static Result<std::unique_ptr<Dump>> open(Descriptor file, std::string name,
                                               const DumpReaderOptions& options = {});
     Dump(const Dump&) = delete;
     Dump& operator=(const Dump&) = delete;
@@ -79,6 +83,7 @@ class Dump {
     Result<records::ProcessRow> find_process(std::string_view name);
 
   private:
+    static Result<std::unique_ptr<Dump>> read_facts(DumpReader reader);
     Dump(DumpReader reader, records::Capture capture, records::Node node);
     Result<std::optional<std::uint64_t>> registered_row(std::string_view name);
     Result<std::string> nearest_registered(std::string_view name);

@@ -18,8 +18,7 @@ using format::RecordKind;
 
 class DumpReader::Impl {
   public:
-    static Result<std::unique_ptr<Impl>> open(const std::filesystem::path& path,
-                                              const DumpReaderOptions& options);
+    static Result<std::unique_ptr<Impl>> open(FileSource file, const DumpReaderOptions& options);
 
     Impl(const format::FileHeader& file_header, FrameStore frame_store)
         : header(file_header), store(std::move(frame_store)), device(store) {}
@@ -77,15 +76,14 @@ Result<std::unique_ptr<DumpReader::Impl>> DumpReader::Impl::open_damaged(
     return impl;
 }
 
-Result<std::unique_ptr<DumpReader::Impl>> DumpReader::Impl::open(const std::filesystem::path& path,
+Result<std::unique_ptr<DumpReader::Impl>> DumpReader::Impl::open(FileSource file,
                                                                  const DumpReaderOptions& options) {
-    ASSIGN_OR_RETURN(auto file, FileSource::open(path));
     ASSIGN_OR_RETURN(const auto header, read_file_header(file));
+    ASSIGN_OR_RETURN(auto again, file.duplicate());
     auto whole = open_whole(std::move(file), header, options);
     if (whole) {
         return whole;
     }
-    ASSIGN_OR_RETURN(auto again, FileSource::open(path));
     return open_damaged(std::move(again), header, options, whole.error());
 }
 
@@ -142,16 +140,29 @@ DumpReader::DumpReader(DumpReader&&) noexcept = default;
 DumpReader& DumpReader::operator=(DumpReader&&) noexcept = default;
 DumpReader::~DumpReader() = default;
 
-Result<DumpReader> DumpReader::open(const std::filesystem::path& path,
-                                    const DumpReaderOptions& options) {
+Result<DumpReader> DumpReader::open_file(Result<FileSource> file,
+                                         const DumpReaderOptions& options) {
+    if (!file) {
+        return std::unexpected(file.error());
+    }
+    const auto name = file->name();
     try {
-        ASSIGN_OR_RETURN(auto impl, Impl::open(path, options));
+        ASSIGN_OR_RETURN(auto impl, Impl::open(std::move(*file), options));
         return DumpReader(std::move(impl));
     } catch (const std::exception& failure) {
         // bad_alloc and the like from containers and protobuf, for the sizes of the file's tables.
-        return fail(ErrorCode::kLimit,
-                    fmt::format("cannot open {}: {}", path.string(), failure.what()));
+        return fail(ErrorCode::kLimit, fmt::format("cannot open {}: {}", name, failure.what()));
     }
+}
+
+Result<DumpReader> DumpReader::open(const std::filesystem::path& path,
+                                    const DumpReaderOptions& options) {
+    return open_file(FileSource::open(path), options);
+}
+
+Result<DumpReader> DumpReader::open(Descriptor file, std::string name,
+                                    const DumpReaderOptions& options) {
+    return open_file(FileSource::of(std::move(file), std::move(name)), options);
 }
 
 const format::FileHeader& DumpReader::header() const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <libdump/base/descriptor.h>
 #include <libdump/base/error.h>
 #include <libdump/format/format.h>
 #include <libdump/format/written_frames.h>
@@ -18,6 +19,8 @@
 #include <string>
 
 namespace beamdump {
+
+class FileSource;
 
 struct DumpReaderOptions {
     std::size_t cache_bytes = 16U << 20U;  ///< limit for decompressed frames
@@ -57,6 +60,9 @@ struct Damage {
 class DumpReader {
   public:
     static Result<DumpReader> open(const std::filesystem::path& path,
+                                   const DumpReaderOptions& options = {});
+    /// Of an open file, with a name for errors (FileSource::of()).
+    static Result<DumpReader> open(Descriptor file, std::string name,
                                    const DumpReaderOptions& options = {});
     DumpReader(DumpReader&&) noexcept;
     DumpReader& operator=(DumpReader&&) noexcept;
@@ -121,6 +127,7 @@ class DumpReader {
   private:
     class Impl;
     explicit DumpReader(std::unique_ptr<Impl> impl);
+    static Result<DumpReader> open_file(Result<FileSource> file, const DumpReaderOptions& options);
     std::unique_ptr<Impl> impl_;
 };
 

@@ -419,9 +419,8 @@ class SecondPass {
 
 }  // namespace
 
-Result<RedactedDump> redact_dump(const std::filesystem::path& path, std::unique_ptr<ByteSink> sink,
+Result<RedactedDump> redact_dump(DumpReader reader, std::unique_ptr<ByteSink> sink,
                                  const redact::Policy& policy, const RedactOptions& options) {
-    ASSIGN_OR_RETURN(auto reader, DumpReader::open(path));
     if (const auto& damage = reader.damage()) {
         return fail(ErrorCode::kTruncated,
                     fmt::format("only a whole dump can be redacted: {}", damage->what));

@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <optional>
 #include <random>
-#include <sys/random.h>
 
 namespace beamdump {
 
@@ -26,12 +25,8 @@ constexpr std::uint64_t kMaxRegionBytes = 1ULL << 56U;
 
 /// A number that no other dump has: random.
 std::uint64_t random_dump_id() {
-    std::uint64_t id = 0;
-    if (::getrandom(&id, sizeof(id), 0) != sizeof(id)) {
-        std::random_device device;
-        id = static_cast<std::uint64_t>(device()) << 32U | device();
-    }
-    return id;
+    std::random_device device;
+    return static_cast<std::uint64_t>(device()) << 32U | device();
 }
 
 /// Wall clock, microseconds since the Unix epoch.

@@ -2,7 +2,7 @@
 #include "cli/run.h"
 #include "render/shared/output.h"
 
-#include <libdump/base/first_to_go.h>
+#include <libdump/base/system/first_to_go.h>
 
 #include <csignal>
 #include <string>

@@ -1,5 +1,7 @@
 #include "cli/pager.h"
 
+#include <libdump/base/system/own_program.h>
+
 #include <fmt/format.h>
 
 #include <array>
@@ -33,7 +35,7 @@ std::vector<std::string> wanted_pager() {
 /// ends at once if the text fits on the screen, leaves it there, and passes colours on.
 std::vector<std::string> pager_environment() {
     std::vector<std::string> variables;
-    for (char** one = environ; *one != nullptr; ++one) {
+    for (char** one = system::environment(); *one != nullptr; ++one) {
         variables.emplace_back(*one);
     }
     if (std::getenv("LESS") == nullptr) {
@@ -95,11 +97,14 @@ bool PagedOutput::start() {
         return false;
     }
     std::array<int, 2> ends{};
-    if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
+    if (::pipe(ends.data()) != 0) {
         return false;
     }
     const Descriptor input(ends[0]);
     Descriptor output(ends[1]);
+    for (const int end : ends) {
+        ::fcntl(end, F_SETFD, FD_CLOEXEC);
+    }
     pager_ = spawn(command_, input.get());
     if (pager_ < 0) {
         return false;

@@ -81,11 +81,13 @@ void add_dump_and_process(CLI::App& app, std::string& dump, std::string& process
         ->required();
 }
 
-CLI::Option* add_count(CLI::App& app, const std::string& name, std::uint64_t& count,
-                       const std::string& description) {
-    const auto set = [&count](const CLI::results_t& texts) {
+CLI::Option* add_number(CLI::App& app, const std::string& name,
+                        std::function<void(std::uint64_t)> take, const std::string& description) {
+    const auto set = [take = std::move(take)](const CLI::results_t& texts) {
         const auto value = decimal_number(texts.front());
-        count = value.value_or(count);
+        if (value) {
+            take(*value);
+        }
         return value.has_value();
     };
     const auto check = [](const std::string& text) {

@@ -7,7 +7,9 @@
 
 #include <CLI/App.hpp>
 
+#include <concepts>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -33,9 +35,16 @@ render::Output& fitted(render::Output& out, const AnswerOptions& answer);
 void add_dump(CLI::App& app, std::string& dump);
 /// DUMP and PROCESS
 void add_dump_and_process(CLI::App& app, std::string& dump, std::string& process);
-/// An option that takes a decimal number without sign or prefix.
-CLI::Option* add_count(CLI::App& app, const std::string& name, std::uint64_t& count,
-                       const std::string& description);
+/// An option that takes a decimal number without sign or prefix, and gives it to `take`.
+CLI::Option* add_number(CLI::App& app, const std::string& name,
+                        std::function<void(std::uint64_t)> take, const std::string& description);
+/// The same into a variable: std::size_t and std::uint64_t are not one type on every system.
+template <std::unsigned_integral Count>
+CLI::Option* add_count(CLI::App& app, const std::string& name, Count& count,
+                       const std::string& description) {
+    static_assert(sizeof(Count) == sizeof(std::uint64_t));
+    return add_number(app, name, [&count](std::uint64_t number) { count = number; }, description);
+}
 /// An option that takes a number of bytes, or one with a unit: 500MB, 4GiB.
 CLI::Option* add_size(CLI::App& app, const std::string& name, std::uint64_t& size,
                       const std::string& description);

@@ -15,7 +15,6 @@
 #include <atomic>
 #include <cctype>
 #include <csignal>
-#include <ctime>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -73,6 +72,8 @@ class Interrupts {
     }
     ~Interrupts() {
         waiting_.request_stop();
+        // Only that thread gets it.
+        pthread_kill(waiting_.native_handle(), SIGINT);
         waiting_.join();
         pthread_sigmask(SIG_SETMASK, &former_, nullptr);
     }
@@ -90,11 +91,8 @@ class Interrupts {
 
   private:
     void wait(const std::stop_token& end) {
-        constexpr timespec kTurn{.tv_sec = 0, .tv_nsec = 100'000'000};
-        while (!end.stop_requested()) {
-            if (sigtimedwait(&interrupt_, nullptr, &kTurn) != SIGINT) {
-                continue;
-            }
+        int signal = 0;
+        while (sigwait(&interrupt_, &signal) == 0 && !end.stop_requested()) {
             if (!stops_statements_) {
                 pthread_sigmask(SIG_UNBLOCK, &interrupt_, nullptr);
                 std::raise(SIGINT);

@@ -1,5 +1,7 @@
 #include "input/kept_dumps.h"
 
+#include <libdump/base/system/file_calls.h>
+
 #include <algorithm>
 #include <sys/stat.h>
 #include <utility>
@@ -7,11 +9,6 @@
 namespace beamdump::input {
 
 namespace {
-
-std::int64_t nanoseconds(const timespec& time) {
-    constexpr std::int64_t kSecond = 1'000'000'000;
-    return time.tv_sec * kSecond + time.tv_nsec;
-}
 
 /// Of a text all that was chosen is converted; an older conversion of one gets records.
 bool has_choice(const KeptDump& kept, const crash::ConvertChoice& choice) {
@@ -29,11 +26,12 @@ std::optional<FileIdentity> FileIdentity::of(const std::string& path) {
     if (::stat(path.c_str(), &facts) != 0 || !S_ISREG(facts.st_mode)) {
         return std::nullopt;
     }
+    const auto times = system::file_times(facts);
     return FileIdentity{.device = facts.st_dev,
                         .inode = facts.st_ino,
                         .bytes = facts.st_size,
-                        .modified_ns = nanoseconds(facts.st_mtim),
-                        .changed_ns = nanoseconds(facts.st_ctim)};
+                        .modified_ns = times.modified_ns,
+                        .changed_ns = times.changed_ns};
 }
 
 std::optional<KeptDump> KeptDumps::take(const std::string& path,

@@ -99,9 +99,7 @@ Result<OpenedDump> open_dump(const std::string& path, const crash::ConvertChoice
         if (choice.other_sections) {
             ASSIGN_OR_RETURN(auto renewed, crash::with_section_records(*dump, path));
             if (renewed) {
-                const auto file = std::move(*renewed).take();
-                ASSIGN_OR_RETURN(dump,
-                                 Dump::open(fmt::format("/proc/self/fd/{}", file.get()), reading));
+                ASSIGN_OR_RETURN(dump, Dump::open(std::move(*renewed).take(), path, reading));
             }
         }
         opened.dump_ = std::move(dump);
@@ -109,10 +107,9 @@ Result<OpenedDump> open_dump(const std::string& path, const crash::ConvertChoice
     }
     ASSIGN_OR_RETURN(auto text, crash::open_text(path, choice, options.cache, progress, header_seen,
                                                  options.limits, options.key));
-    // Open from here on under another descriptor.
-    const auto file = std::move(text.dump);
+    auto file = std::move(text.dump);
     opened.text_ = std::move(text);
-    ASSIGN_OR_RETURN(auto dump, Dump::open(fmt::format("/proc/self/fd/{}", file.get()), reading));
+    ASSIGN_OR_RETURN(auto dump, Dump::open(std::move(file), path, reading));
     opened.dump_ = std::move(dump);
     crash::supply_lazily(*opened.dump_, opened.text_.outcome.lazy_terms.get());
     return opened;

@@ -110,7 +110,7 @@ std::string MeasureText::value(std::uint64_t known) const {
 
 std::string MeasureText::first(const query::Series& series) const {
     const auto known =
-        std::ranges::find_if(series.values, &std::optional<std::uint64_t>::has_value);
+        std::ranges::find_if(series.values, [](const auto& one) { return one.has_value(); });
     return known == series.values.end() ? "?" : value(**known);
 }
 

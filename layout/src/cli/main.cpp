@@ -1,6 +1,6 @@
 #include "cli/run.h"
 
-#include <libdump/base/first_to_go.h>
+#include <libdump/base/system/first_to_go.h>
 
 #include <iostream>
 

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <cerrno>
+#include <fcntl.h>
 #include <unistd.h>
 
 namespace beamdump::crash {
@@ -23,7 +24,8 @@ struct Facts {
 
 Result<Facts> read_file(Descriptor file) {
     Facts facts{std::move(file), nullptr, {}};
-    ASSIGN_OR_RETURN(facts.dump, Dump::open(fmt::format("/proc/self/fd/{}", facts.file.get())));
+    Descriptor again(::fcntl(facts.file.get(), F_DUPFD_CLOEXEC, 0));
+    ASSIGN_OR_RETURN(facts.dump, Dump::open(std::move(again), "a file with kept facts"));
     ASSIGN_OR_RETURN(facts.index, read_index(*facts.dump));
     return facts;
 }

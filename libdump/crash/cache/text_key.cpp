@@ -1,5 +1,6 @@
 #include <libdump/base/bytes.h>
 #include <libdump/base/return_if_error.h>
+#include <libdump/base/system/own_program.h>
 #include <libdump/crash/cache/text_key.h>
 
 #include <fmt/format.h>
@@ -8,7 +9,6 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <sys/stat.h>
 #include <vector>
 
 namespace beamdump::crash {
@@ -52,11 +52,9 @@ Result<std::uint64_t> hash_samples(const TextSource& text) {
 Result<TextKey> key_of(const TextSource& text, const TextSource::Identity& identity) {
     Parts parts;
     // Another version of the program may keep other facts.
-    struct stat program{};
-    if (::stat("/proc/self/exe", &program) == 0) {
-        constexpr std::int64_t kSecond = 1'000'000'000;
-        parts.program_bytes = static_cast<std::uint64_t>(program.st_size);
-        parts.program_modified_ns = program.st_mtim.tv_sec * kSecond + program.st_mtim.tv_nsec;
+    if (const auto program = system::own_program()) {
+        parts.program_bytes = program->bytes;
+        parts.program_modified_ns = program->modified_ns;
     }
     parts.device = identity.device;
     parts.inode = identity.inode;

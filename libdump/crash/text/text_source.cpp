@@ -1,4 +1,5 @@
 #include <libdump/base/return_if_error.h>
+#include <libdump/base/system/file_calls.h>
 #include <libdump/base/system_error.h>
 #include <libdump/base/temporary_file.h>
 #include <libdump/crash/text/decryption.h>
@@ -219,12 +220,10 @@ std::optional<TextSource::Identity> TextSource::identity() const {
     if (unpacked_ || ::fstat(file_.get(), &status) != 0) {
         return std::nullopt;
     }
-    const auto nanoseconds = [](const timespec& time) {
-        constexpr std::int64_t kSecond = 1'000'000'000;
-        return time.tv_sec * kSecond + time.tv_nsec;
-    };
-    return Identity{status.st_dev, status.st_ino, static_cast<std::uint64_t>(status.st_size),
-                    nanoseconds(status.st_mtim), nanoseconds(status.st_ctim)};
+    const auto times = system::file_times(status);
+    return Identity{static_cast<std::uint64_t>(status.st_dev), status.st_ino,
+                    static_cast<std::uint64_t>(status.st_size), times.modified_ns,
+                    times.changed_ns};
 }
 
 Result<std::size_t> TextSource::read(std::uint64_t offset, std::span<char> into) const {

@@ -14,6 +14,10 @@ Result<FileSource> FileSource::open(const std::filesystem::path& path) {
     std::string name = path.string();
     // O_NONBLOCK: do not wait for the writer of a named pipe.
     Descriptor file(::open(name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    return of(std::move(file), std::move(name));
+}
+
+Result<FileSource> FileSource::of(Descriptor file, std::string name) {
     struct stat status{};
     if (!file.valid() || ::fstat(file.get(), &status) != 0) {
         return std::unexpected(cannot_open(name));

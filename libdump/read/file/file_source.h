@@ -17,6 +17,10 @@ class FileSource {
     /// Regular files only: a dump is read from both ends.
     static Result<FileSource> open(const std::filesystem::path& path);
 
+    /// The same of a file that is open for reading: this program's own, or one without a name.
+    /// `name` is for errors.
+    static Result<FileSource> of(Descriptor file, std::string name);
+
     /// This file for another thread, with a count of its own.
     [[nodiscard]] Result<FileSource> duplicate() const;
 

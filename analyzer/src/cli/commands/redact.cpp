@@ -40,7 +40,7 @@ class RedactCommand final : public Command {
         ASSIGN_OR_RETURN(const auto policy, redact::read_policy(policy_));
         ProgressLine line(invocation);
         if (!input::is_crash_dump(dump_)) {
-            return redact(invocation, dump_, policy, line);
+            return redact(invocation, DumpReader::open(dump_), policy, line);
         }
         if (policy.has_term_lists()) {
             return fail(ErrorCode::kUnsupported,
@@ -60,7 +60,7 @@ class RedactCommand final : public Command {
         }
         ASSIGN_OR_RETURN(
             auto outcome,
-            redact(invocation, fmt::format("/proc/self/fd/{}", text->dump.get()), policy, line));
+            redact(invocation, DumpReader::open(std::move(text->dump), dump_), policy, line));
         for (const auto& note : text->text->notes()) {
             invocation.report(fmt::format("{}: {}", dump_, note));
         }
@@ -72,8 +72,7 @@ class RedactCommand final : public Command {
     }
 
   private:
-    /// Redacts the dump at `path`.
-    Result<Outcome> redact(Invocation& invocation, const std::string& path,
+    Result<Outcome> redact(Invocation& invocation, Result<DumpReader> dump,
                            const redact::Policy& policy, ProgressLine& line) {
         RedactOptions options;
         if (policy.has_term_lists()) {
@@ -84,7 +83,8 @@ class RedactCommand final : public Command {
         options.on_progress = [&line](std::uint64_t done, std::uint64_t total) {
             line.update("redacting", done, total);
         };
-        const auto redacted = redact_dump(path, std::move(sink), policy, options);
+        const auto redacted = dump ? redact_dump(std::move(*dump), std::move(sink), policy, options)
+                                   : std::unexpected(std::move(dump.error()));
         line.clear();
         if (!redacted) {
             auto error = redacted.error();

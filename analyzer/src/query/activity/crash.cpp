@@ -5,6 +5,7 @@
 #include "query/process/process_names.h"
 
 #include <libdump/base/return_if_error.h>
+#include <libdump/format/node_signals.h>
 #include <libdump/model/code_index.h>
 #include <libdump/model/owner_id.h>
 
@@ -12,13 +13,14 @@
 
 #include <algorithm>
 #include <array>
-#include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <map>
 
 namespace beamdump::query {
 namespace {
+
+namespace signals = format::signals;
 
 /// As x86-64 numbers them (CrashThread.general_register).
 constexpr std::array<std::string_view, 16> kRegisterNames = {
@@ -30,8 +32,8 @@ constexpr std::array<std::string_view, 4> kCrashSchedulerKinds = {"", "normal", 
 constexpr std::size_t kMostThreads = 65536;
 
 std::string signal_name(int signal) {
-    const char* name = ::sigabbrev_np(signal);
-    return name == nullptr ? fmt::format("signal {}", signal) : fmt::format("SIG{}", name);
+    const auto name = signals::name_of(signal);
+    return name ? std::string(*name) : fmt::format("signal {}", signal);
 }
 
 struct SignalCode {
@@ -41,19 +43,20 @@ struct SignalCode {
 
 /// sigaction(2); the codes are those of asm-generic/siginfo.h.
 constexpr std::array kSignalCodes = std::to_array<SignalCode>({
-    {SIGSEGV, SEGV_MAPERR, "SEGV_MAPERR: nothing is mapped at the address"},
-    {SIGSEGV, SEGV_ACCERR, "SEGV_ACCERR: the memory there does not permit it"},
-    {SIGSEGV, SI_KERNEL, "SI_KERNEL: no address that a program can have"},
-    {SIGBUS, BUS_ADRALN, "BUS_ADRALN: the address is not aligned"},
-    {SIGBUS, BUS_ADRERR, "BUS_ADRERR: there is no memory behind the address"},
-    {SIGBUS, BUS_MCEERR_AR, "BUS_MCEERR_AR: the memory is defective"},
-    {SIGBUS, BUS_MCEERR_AO, "BUS_MCEERR_AO: some memory is defective"},
-    {SIGBUS, SI_KERNEL, "SI_KERNEL: no address that a program can have"},
-    {SIGILL, ILL_ILLOPC, "ILL_ILLOPC: there is no such instruction"},
-    {SIGILL, ILL_ILLOPN, "ILL_ILLOPN: the instruction does not permit its operand"},
-    {SIGILL, ILL_PRVOPC, "ILL_PRVOPC: the instruction is the kernel's"},
-    {SIGFPE, FPE_INTDIV, "FPE_INTDIV: an integer was divided by zero"},
-    {SIGFPE, FPE_INTOVF, "FPE_INTOVF: the result of an integer operation is too large"},
+    {signals::kSegv, signals::kSegvMaperr, "SEGV_MAPERR: nothing is mapped at the address"},
+    {signals::kSegv, signals::kSegvAccerr, "SEGV_ACCERR: the memory there does not permit it"},
+    {signals::kSegv, signals::kKernel, "SI_KERNEL: no address that a program can have"},
+    {signals::kBus, signals::kBusAdraln, "BUS_ADRALN: the address is not aligned"},
+    {signals::kBus, signals::kBusAdrerr, "BUS_ADRERR: there is no memory behind the address"},
+    {signals::kBus, signals::kBusMceerrAr, "BUS_MCEERR_AR: the memory is defective"},
+    {signals::kBus, signals::kBusMceerrAo, "BUS_MCEERR_AO: some memory is defective"},
+    {signals::kBus, signals::kKernel, "SI_KERNEL: no address that a program can have"},
+    {signals::kIll, signals::kIllIllopc, "ILL_ILLOPC: there is no such instruction"},
+    {signals::kIll, signals::kIllIllopn, "ILL_ILLOPN: the instruction does not permit its operand"},
+    {signals::kIll, signals::kIllPrvopc, "ILL_PRVOPC: the instruction is the kernel's"},
+    {signals::kFpe, signals::kFpeIntdiv, "FPE_INTDIV: an integer was divided by zero"},
+    {signals::kFpe, signals::kFpeIntovf,
+     "FPE_INTOVF: the result of an integer operation is too large"},
 });
 
 std::optional<std::string> code_text(int signal, int code) {
@@ -64,11 +67,11 @@ std::optional<std::string> code_text(int signal, int code) {
         return std::string(found->text);
     }
     switch (code) {
-        case SI_USER:
+        case signals::kUser:
             return "SI_USER: sent with kill()";
-        case SI_TKILL:
+        case signals::kTkill:
             return "SI_TKILL: sent to the thread, as raise() and abort() do";
-        case SI_QUEUE:
+        case signals::kQueue:
             return "SI_QUEUE: sent with sigqueue()";
         default:
             return std::nullopt;

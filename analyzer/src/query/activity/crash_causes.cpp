@@ -1,16 +1,19 @@
 #include "query/activity/crash_causes.h"
 
+#include <libdump/format/node_signals.h>
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <csignal>
 #include <optional>
 #include <string>
 #include <string_view>
 
 namespace beamdump::query {
 namespace {
+
+namespace signals = format::signals;
 
 /// Below it nothing is mapped (vm.mmap_min_addr, 65,536 by default): a null pointer, or a member of
 /// what one points to.
@@ -119,7 +122,7 @@ class CrashReasoner {
     }
 
     void overflow() {
-        if (crash_.signal != SIGSEGV || !crash_.fault_address || first_.thread().empty() ||
+        if (crash_.signal != signals::kSegv || !crash_.fault_address || first_.thread().empty() ||
             frames().empty()) {
             return;
         }
@@ -162,7 +165,7 @@ class CrashReasoner {
     }
 
     void aborted() {
-        if (crash_.signal != SIGABRT || from_outside_) {
+        if (crash_.signal != signals::kAbrt || from_outside_) {
             return;
         }
         const auto* own = own_frame();
@@ -193,40 +196,42 @@ class CrashReasoner {
 
     void address() {
         if (!crash_.fault_address || overflown_) {
-            if (crash_.code == SI_KERNEL && (crash_.signal == SIGSEGV || crash_.signal == SIGBUS)) {
+            if (crash_.code == signals::kKernel &&
+                (crash_.signal == signals::kSegv || crash_.signal == signals::kBus)) {
                 add("damaged_pointer",
                     "A pointer was used that can be none: it was overwritten, or never set.");
             }
             return;
         }
         const auto at = *crash_.fault_address;
-        if (crash_.signal == SIGSEGV && at < kNullBytes) {
+        if (crash_.signal == signals::kSegv && at < kNullBytes) {
             add("null_pointer", "A null pointer was used (address {:#x}){}.", at, caller());
-        } else if (crash_.signal == SIGSEGV && crash_.code == SEGV_ACCERR && crash_.fault_mapping) {
+        } else if (crash_.signal == signals::kSegv && crash_.code == signals::kSegvAccerr &&
+                   crash_.fault_mapping) {
             add("closed_memory",
                 "Memory was used in a way that it does not permit: {:#x} is in {}.", at,
                 *crash_.fault_mapping);
-        } else if (crash_.signal == SIGBUS && crash_.code == BUS_ADRERR &&
+        } else if (crash_.signal == signals::kBus && crash_.code == signals::kBusAdrerr &&
                    first_.fault_mapping().has_path()) {
             add("file_too_short",
                 "A mapped file has no page at {:#x}: {} is shorter than its mapping, as one that "
                 "was "
                 "truncated, or could not be read.",
                 at, first_.fault_mapping().path());
-        } else if (crash_.signal == SIGBUS &&
-                   (crash_.code == BUS_MCEERR_AR || crash_.code == BUS_MCEERR_AO)) {
+        } else if (crash_.signal == signals::kBus &&
+                   (crash_.code == signals::kBusMceerrAr || crash_.code == signals::kBusMceerrAo)) {
             add("defective_memory", "The machine's memory is defective at {:#x}.", at);
         }
     }
 
     void instruction() {
-        if (crash_.signal == SIGILL && !from_outside_) {
+        if (crash_.signal == signals::kIll && !from_outside_) {
             add("illegal_instruction",
                 "The processor was given an instruction that it does not have, or that ends a "
                 "program "
                 "on purpose{}.",
                 frames().empty() ? "" : fmt::format(": at {}", frames().front().text()));
-        } else if (crash_.signal == SIGFPE && crash_.code == FPE_INTDIV) {
+        } else if (crash_.signal == signals::kFpe && crash_.code == signals::kFpeIntdiv) {
             add("division_by_zero", "An integer was divided by zero{}.",
                 frames().empty() ? "" : fmt::format(": at {}", frames().front().text()));
         }

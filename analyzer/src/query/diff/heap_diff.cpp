@@ -182,7 +182,8 @@ Result<Reports> read_reports(DiffContext& context, const std::string& process) {
             missing = std::move(report.error());
         }
     }
-    const auto found = std::ranges::count_if(reports, &std::optional<HeapReport>::has_value);
+    const auto found =
+        std::ranges::count_if(reports, [](const auto& one) { return one.has_value(); });
     if (found < 2) {
         return std::unexpected(std::move(*missing));
     }

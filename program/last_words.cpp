@@ -1,4 +1,4 @@
-#include <libdump/base/last_words.h>
+#include <program/last_words.h>
 
 #include <array>
 #include <atomic>

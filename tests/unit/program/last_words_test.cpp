@@ -1,4 +1,4 @@
-#include <libdump/base/last_words.h>
+#include <program/last_words.h>
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,8 @@ TEST(LastWords, AreOneSentenceAndStatusOne) {
             end_with_a_sentence_on_terminate();
             std::terminate();
         },
-        ::testing::ExitedWithCode(1), "^base_test: this program failed.*ulimit -v.*threads 1\n$");
+        ::testing::ExitedWithCode(1),
+        "^program_test: this program failed.*ulimit -v.*threads 1\n$");
 }
 
 TEST(LastWords, AreSaidOnceByTwoThreads) {
@@ -24,7 +25,7 @@ TEST(LastWords, AreSaidOnceByTwoThreads) {
             const std::jthread other([] { std::terminate(); });
             std::terminate();
         },
-        ::testing::ExitedWithCode(1), "^base_test: this program[^\n]*\n$");
+        ::testing::ExitedWithCode(1), "^program_test: this program[^\n]*\n$");
 }
 
 }  // namespace

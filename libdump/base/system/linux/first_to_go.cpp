@@ -1,4 +1,4 @@
-#include <libdump/base/first_to_go.h>
+#include <libdump/base/system/first_to_go.h>
 
 #include <fcntl.h>
 #include <sys/syscall.h>
