@@ -122,6 +122,38 @@ Result<StackTry> ProcessStacks::at_rest(const beam::IdSlot& slot, bool stopped) 
                  std::move(frames), std::move(who));
 }
 
+Result<StackTry> ProcessStacks::standing(const beam::IdSlot& slot, const beam::YieldState& known) {
+    ASSIGN_OR_RETURN(const auto read, parts_.proof.read(slot.address, before_));
+    if (!read || !known.apply(slot.address, before_.structure)) {
+        return missed(StackMiss::kRunning);
+    }
+    parts_.node.vm().forget();
+    ASSIGN_OR_RETURN(const auto process, decode(slot, before_.structure, true));
+    if (!process || process->stack.begin == 0) {
+        return missed(StackMiss::kRunning);
+    }
+    words_.resize(std::min(process->stack.words(), kMostStackWords));
+    const auto words = parts_.node.vm().bulk().read(process->stack.begin,
+                                                    std::as_writable_bytes(std::span(words_)));
+    if (!words) {
+        return ends_all(words.error()) ? Result<StackTry>(std::unexpected(words.error()))
+                                       : missed(StackMiss::kRunning);
+    }
+    auto frames = walk([&] {
+        return walk_stack(rules_of(parts_.node), process->facts.instruction_address(),
+                          {process->stack.begin, words_, process->stack.end}, parts_.frames);
+    });
+    auto found = shown(*process, StackProof::kStopped, std::move(frames), identity(*process, true));
+    if (found && found->stack && process->facts.has_current_function()) {
+        // In a BIF the place is where the process goes on, in the function that has called it.
+        auto function = parts_.node.function_text(process->facts.current_function());
+        if (auto& all = found->stack->frames; all.front() != function) {
+            all.insert(all.begin(), std::move(function));
+        }
+    }
+    return found;
+}
+
 Result<StackTry> ProcessStacks::sampled(const Sample& sample) {
     auto& node = parts_.node;
     if (sample.in_kernel || !node.in_code(sample.place)) {
@@ -346,13 +378,14 @@ std::optional<std::uint64_t> ProcessStacks::owner_of(Address process) {
     return id ? parts_.pids.owner_id(*id) : std::nullopt;
 }
 
-Result<std::optional<beam::ProcessView>> ProcessStacks::decode(
-    const beam::IdSlot& slot, std::span<const std::byte> structure) {
+Result<std::optional<beam::ProcessView>> ProcessStacks::decode(const beam::IdSlot& slot,
+                                                               std::span<const std::byte> structure,
+                                                               bool yielded) {
     // Names and the like are read through the cache, which may be older than the structure.
     if (beam::StructView(structure).get(parts_.reg) != 0) {
         parts_.node.vm().forget();
     }
-    auto process = parts_.reader.decode(slot, structure);
+    auto process = parts_.reader.decode(slot, structure, yielded);
     if (!process && ends_all(process.error())) {
         return std::unexpected(process.error());
     }

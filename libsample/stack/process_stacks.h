@@ -8,6 +8,7 @@
 #include <libvm/beam/processes/process.h>
 #include <libvm/beam/processes/process_proof.h>
 #include <libvm/beam/processes/translated_call.h>
+#include <libvm/beam/processes/yield_state.h>
 
 #include <functional>
 #include <optional>
@@ -82,6 +83,10 @@ class ProcessStacks {
     /// all threads stand, so that another's lock does not matter. Only kTargetDied is an error.
     Result<StackTry> at_rest(const beam::IdSlot& slot, bool stopped);
 
+    /// Of a process that runs, in a stop of all threads, where its state is known. kRunning: it is
+    /// not, or does not fit the process.
+    Result<StackTry> standing(const beam::IdSlot& slot, const beam::YieldState& known);
+
     /// Of the process that a thread ran at a sample, if that was in Erlang code. kRunning: it was
     /// in native code.
     Result<StackTry> sampled(const Sample& sample);
@@ -152,7 +157,8 @@ class ProcessStacks {
     explicit ProcessStacks(Parts parts) : parts_(std::move(parts)) {}
 
     Result<std::optional<beam::ProcessView>> decode(const beam::IdSlot& slot,
-                                                    std::span<const std::byte> structure);
+                                                    std::span<const std::byte> structure,
+                                                    bool yielded = false);
     void read_ahead(const beam::ProcessView& process);
     ProcessIdentity identity(const beam::ProcessView& process, bool with_label);
     Result<StackTry> shown(const beam::ProcessView& process, StackProof proof,

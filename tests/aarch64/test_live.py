@@ -7,7 +7,7 @@ import unittest
 
 import machine
 import zoo_there
-from support import tools, whole_node
+from support import schemas, tools, whole_node
 from support.captured import details, listed
 from support.invariant import INVARIANT, contradiction
 from support.release import RELEASE
@@ -16,6 +16,11 @@ CAPTURE_SECONDS = 600
 TABLES_SCALE = 0.02
 WORKERS_SCALE = 0.05
 WORKERS = 20
+STOP_MS = 5000
+ENDLESS = "zoo_dag"  # its terms have no end when they are printed
+PROCESSES = 240
+# Of processes that run, in so many stops at most.
+RUNNING_STACKS, MOST_STOPS = 3, 40
 # Debian sid's C library has its arenas in huge pages there, of which 10 MiB have no known holder.
 MOST_UNEXPLAINED = 0.05 if RELEASE == "29" else whole_node.MOST_UNEXPLAINED
 ALL = ("--limit", "0", "--term-bytes", "0", "--syntax", "erlang")
@@ -81,11 +86,37 @@ class Live(zoo_there.ZooThere):
                 whole_node.compare_allocators(self, tools.analyze_json("allocators", dump), told, numbers)
 
     def test_what_is_not_there_refuses(self):
-        for command, sentence in (
-                ("profile --duration 1s", "this program cannot read native frames of aarch64 yet"),
-                ("stacks --stop", "stacks are not read in a stop on aarch64 yet: ask without --stop")):
-            refused = self.machine.run(f"exec {self.machine.share}/beamdump-sample {command} {self.node.pid}")
-            self.assertEqual((refused.status, refused.diagnostics), (1, f"beamdump-sample: {sentence}\n"))
+        refused = self.machine.run(f"exec {self.machine.share}/beamdump-sample profile --duration 1s {self.node.pid}")
+        self.assertEqual((refused.status, refused.diagnostics),
+                         (1, "beamdump-sample: this program cannot read native frames of aarch64 yet\n"))
+
+    def stacks_in_a_stop(self):
+        ended = self.machine.run(f"exec {self.machine.share}/beamdump-sample stacks --json --all --stop "
+                                 f"--max-pause {STOP_MS} {self.node.pid}")
+        answer = tools.parse(tools.expect(ended, 0, 3))
+        schemas.validate(answer, "stacks")
+        return answer
+
+    def test_stacks_in_a_stop(self):
+        """They are those of the dump, which the node's own were compared with."""
+        differences, compared = [], 0
+        for process in self.stacks_in_a_stop()["processes"]:
+            self.assertEqual(process["proof"], "stopped")
+            if process.get("registered_name") == ENDLESS:
+                continue
+            frames = tools.analyze_json("backtrace", self.dump, process["pid"]).get("frames", [])
+            functions = [frame["function"] for frame in frames if "/" in frame.get("function", "")]
+            if functions:
+                compared += 1
+                # A trap's function may be on top; one that hibernates has no other.
+                if functions not in (process["frames"], process["frames"][1:]) and \
+                        process["frames"] != ["erlang:hibernate/3"]:
+                    differences.append((process["pid"], functions, process["frames"]))
+        print(f"OTP {RELEASE}: {compared} stacks in a stop, {len(differences)} differ from those of the dump before",
+              flush=True)
+        self.assertGreater(compared, PROCESSES / 2)
+        # They ran in between.
+        self.assertLessEqual(len(differences), compared * 0.05, differences[:5])
 
     def test_a_watcher_takes_a_dump_by_a_rule(self):
         share = self.machine.share
@@ -117,6 +148,21 @@ mv /tmp/watched/*.beamdump {share}/watched.beamdump""", seconds=CAPTURE_SECONDS)
                 self.assertLess(void, WORKERS / 2)
                 self.assertGreater(terms, 0)
                 self.assertEqual(self.node.ask("ping"), "pong")
+        self.check_running()
+
+    def check_running(self):
+        """What runs in a stop has the functions of the load on its stack."""
+        shown = 0
+        for tries in range(MOST_STOPS):
+            for scheduler in self.stacks_in_a_stop()["schedulers"]:
+                process = scheduler.get("process", {})
+                if process.get("registered_name", "").startswith("busy_") and "frames" in process:
+                    self.assertEqual((process["proof"], process["frames"][-1]), ("stopped", "busy:serve/3"))
+                    shown += 1
+            if shown >= RUNNING_STACKS:
+                break
+        print(f"OTP {RELEASE}: {shown} stacks of running processes in {tries + 1} stops", flush=True)
+        self.assertGreaterEqual(shown, RUNNING_STACKS)
 
     def check_workers(self, dump):
         """How many terms with checksums the load's processes have, none of them torn; how many processes are void."""

@@ -5,6 +5,8 @@
 #include <libdump/base/return_if_error.h>
 #include <libdump/profile/samples.h>
 #include <libvm/arch/known_code.h>
+#include <libvm/beam/native/native_calls.h>
+#include <libvm/beam/processes/yield_state.h>
 #include <libvm/beam/tables/id_table.h>
 #include <libvm/target/process/clock.h>
 #include <libvm/target/stop/timed_stop.h>
@@ -65,14 +67,54 @@ void name_native_frames(ObservedNode& node, ProcessStacks& stacks,
 
 /// How long schedulers in native code are let run on, a few microseconds at a time.
 constexpr std::chrono::microseconds kSettling{1200};
+/// Where places that are known are waited for: a part of the stop, if that is longer.
+constexpr int kPartForSettling = 8;
 constexpr std::uint32_t kSlotsOfAStop = 4096;
 /// The most that is read of a running process's stack.
 constexpr std::size_t kMostBytesOfAStack = std::size_t{1} << 19U;
 
+/// Processes that run, in a stop, by the places at which their state is known (beam::YieldState,
+/// beam::NativeCalls): for an architecture on which registers elsewhere do not tell their stacks.
+class StandingProcesses {
+  public:
+    static Result<StandingProcesses> open(ObservedNode& node) {
+        auto& vm = node.vm();
+        ASSIGN_OR_RETURN(auto states, beam::YieldState::open(vm.layout()));
+        ASSIGN_OR_RETURN(auto calls, beam::NativeCalls::open(vm, node.shared().fragments()));
+        calls.prepare();
+        return StandingProcesses(vm.target().memory(), std::move(states), std::move(calls));
+    }
+
+    /// Whether the state of what a thread runs is known there; in a stop.
+    bool knows(const target::ThreadRegisters& thread) {
+        return states_.at_yield_point(thread, *memory_) || calls_.stays_in_call(thread);
+    }
+
+    /// The states of what these threads run, as long as they stand.
+    const beam::YieldState& states(std::span<const target::ThreadRegisters> threads) {
+        states_.record(threads, *memory_);
+        for (const auto& [process, state] : calls_.states(threads)) {
+            states_.know(process, state);
+        }
+        return states_;
+    }
+
+  private:
+    StandingProcesses(memory::MemorySource& memory, beam::YieldState states,
+                      beam::NativeCalls calls)
+        : memory_(&memory), states_(std::move(states)), calls_(std::move(calls)) {}
+
+    memory::MemorySource* memory_;
+    beam::YieldState states_;
+    beam::NativeCalls calls_;
+};
+
 class StoppedNode {
   public:
-    StoppedNode(ObservedNode& node, ProcessStacks& stacks, target::TimedStop& stop)
-        : node_(node), stacks_(stacks), stop_(stop) {}
+    /// `known`: states of processes that run; null: registers tell their stacks. Non-owning.
+    StoppedNode(ObservedNode& node, ProcessStacks& stacks, target::TimedStop& stop,
+                const beam::YieldState* known)
+        : node_(node), stacks_(stacks), stop_(stop), known_(known) {}
 
     /// What a scheduler has: from its thread's registers in Erlang code, or from its structure
     /// while the thread is in a system call.
@@ -88,7 +130,9 @@ class StoppedNode {
         const bool is_dirty = scheduler.kind != records::SCHEDULER_KIND_NORMAL;
         bool native = is_dirty && found.stack && scheduler.thread;
         if (found.miss == StackMiss::kRunning && scheduler.thread && !is_dirty) {
-            if (at != all.end() && node_.in_code(at->instruction)) {
+            if (known_ != nullptr) {
+                ASSIGN_OR_RETURN(found, stacks_.standing(*slot, *known_));
+            } else if (at != all.end() && node_.in_code(at->instruction)) {
                 ASSIGN_OR_RETURN(found, running(*at));
             } else if (node_.vm().facts().jit) {
                 ASSIGN_OR_RETURN(
@@ -138,6 +182,7 @@ class StoppedNode {
     ObservedNode& node_;
     ProcessStacks& stacks_;
     target::TimedStop& stop_;
+    const beam::YieldState* known_;
     std::vector<std::byte> bytes_;
 };
 
@@ -149,10 +194,11 @@ struct Found {
 
 /// Everything that is read while the node stands.
 Result<Found> read_stopped(ObservedNode& node, ProcessStacks& stacks, const StacksOptions& options,
-                           target::TimedStop& stop, StacksReport& report) {
+                           target::TimedStop& stop, const beam::YieldState* known,
+                           StacksReport& report) {
     node.vm().forget();
     ASSIGN_OR_RETURN(auto running, RunningStacks::open(node, stacks));
-    StoppedNode stopped(node, stacks, stop);
+    StoppedNode stopped(node, stacks, stop, known);
     Found found{.schedulers = std::move(running.schedulers()), .structures = running.structures()};
     for (std::size_t index = 0; index < found.schedulers.size(); ++index) {
         if (found.schedulers[index].owner_id) {
@@ -225,24 +271,28 @@ Result<void> tell(const Found& found, const StacksOptions& options, const Stacks
 Result<void> read_in_a_stop(ObservedNode& node, ProcessStacks& stacks, const StacksOptions& options,
                             target::StopTracker& stops, const std::atomic<bool>& cancelled,
                             const StacksListener& listener, StacksReport& report) {
-    if (!arch::knows_code(node.vm().layout().architecture())) {
-        return fail(ErrorCode::kUnsupported,
-                    fmt::format("stacks are not read in a stop on {} yet: ask without --stop",
-                                name_of(node.vm().layout().architecture())));
-    }
     target::TimedStopTerms terms{.longest = options.max_pause};
+    std::optional<StandingProcesses> standing;
+    if (!arch::knows_code(node.vm().layout().architecture())) {
+        ASSIGN_OR_RETURN(standing, StandingProcesses::open(node));
+    }
     if (node.vm().facts().jit) {
-        terms.settling = target::Settling{.certain =
-                                              [&node](const target::ThreadRegisters& thread) {
-                                                  return node.in_code(thread.instruction);
-                                              },
-                                          .longest = kSettling};
+        const auto certain = [&](const target::ThreadRegisters& thread) {
+            return standing ? standing->knows(thread) : node.in_code(thread.instruction);
+        };
+        terms.settling = target::Settling{.certain = certain, .longest = kSettling};
+        if (standing) {
+            // Such places are fewer.
+            terms.settling->longest = std::max<std::chrono::nanoseconds>(
+                kSettling, std::chrono::nanoseconds(options.max_pause) / kPartForSettling);
+        }
     }
     terms.cut_short = [&cancelled] { return cancelled.load(); };
     terms.stops = &stops;
     ASSIGN_OR_RETURN(auto stop,
                      target::TimedStop::begin_repeatedly(node.vm().target().pid(), terms));
-    auto found = read_stopped(node, stacks, options, stop, report);
+    const auto* const known = standing ? &standing->states(stop.registers()) : nullptr;
+    auto found = read_stopped(node, stacks, options, stop, known, report);
     report.stopped_ns = stop.end().length_ns;
     if (!found) {
         return std::unexpected(found.error());
