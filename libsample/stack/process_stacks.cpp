@@ -80,6 +80,25 @@ Result<ProcessStacks> ProcessStacks::open(ObservedNode& node, std::size_t frames
     return ProcessStacks(std::move(parts));
 }
 
+/// Reads a process's stack. False: it is not there.
+Result<bool> ProcessStacks::read_words(const beam::ProcessView& process) {
+    words_.resize(std::min(process.stack.words(), kMostStackWords));
+    const auto read = parts_.node.vm().bulk().read(process.stack.begin,
+                                                   std::as_writable_bytes(std::span(words_)));
+    if (!read && ends_all(read.error())) {
+        return std::unexpected(read.error());
+    }
+    return read.has_value();
+}
+
+/// The frames of what read_words() has read.
+Result<StackFrames> ProcessStacks::walk_words(const beam::ProcessView& process) {
+    return walk([&] {
+        return walk_stack(rules_of(parts_.node), process.facts.instruction_address(),
+                          {process.stack.begin, words_, process.stack.end}, parts_.frames);
+    });
+}
+
 Result<StackTry> ProcessStacks::at_rest(const beam::IdSlot& slot, bool stopped) {
     ASSIGN_OR_RETURN(const auto first, parts_.proof.read(slot.address, before_));
     if (!first) {
@@ -96,12 +115,9 @@ Result<StackTry> ProcessStacks::at_rest(const beam::IdSlot& slot, bool stopped) 
     if (process->stack.begin == 0) {
         return missed(StackMiss::kTorn, process->void_detail);
     }
-    words_.resize(std::min(process->stack.words(), kMostStackWords));
-    const auto read = parts_.node.vm().bulk().read(process->stack.begin,
-                                                   std::as_writable_bytes(std::span(words_)));
+    ASSIGN_OR_RETURN(const bool read, read_words(*process));
     if (!read) {
-        return ends_all(read.error()) ? Result<StackTry>(std::unexpected(read.error()))
-                                      : missed(StackMiss::kChanged);
+        return missed(StackMiss::kChanged);
     }
     read_ahead(*process);
     auto who = identity(*process, true);
@@ -114,10 +130,7 @@ Result<StackTry> ProcessStacks::at_rest(const beam::IdSlot& slot, bool stopped) 
             return missed(changed);
         }
     }
-    auto frames = walk([&] {
-        return walk_stack(rules_of(parts_.node), process->facts.instruction_address(),
-                          {process->stack.begin, words_, process->stack.end}, parts_.frames);
-    });
+    auto frames = walk_words(*process);
     return shown(*process, stopped ? StackProof::kStopped : StackProof::kUnchanged,
                  std::move(frames), std::move(who));
 }
@@ -132,17 +145,11 @@ Result<StackTry> ProcessStacks::standing(const beam::IdSlot& slot, const beam::Y
     if (!process || process->stack.begin == 0) {
         return missed(StackMiss::kRunning);
     }
-    words_.resize(std::min(process->stack.words(), kMostStackWords));
-    const auto words = parts_.node.vm().bulk().read(process->stack.begin,
-                                                    std::as_writable_bytes(std::span(words_)));
+    ASSIGN_OR_RETURN(const bool words, read_words(*process));
     if (!words) {
-        return ends_all(words.error()) ? Result<StackTry>(std::unexpected(words.error()))
-                                       : missed(StackMiss::kRunning);
+        return missed(StackMiss::kRunning);
     }
-    auto frames = walk([&] {
-        return walk_stack(rules_of(parts_.node), process->facts.instruction_address(),
-                          {process->stack.begin, words_, process->stack.end}, parts_.frames);
-    });
+    auto frames = walk_words(*process);
     auto found = shown(*process, StackProof::kStopped, std::move(frames), identity(*process, true));
     if (found && found->stack && process->facts.has_current_function()) {
         // In a BIF the place is where the process goes on, in the function that has called it.
@@ -264,20 +271,14 @@ Result<StackTry> ProcessStacks::last_pause(const beam::IdSlot& slot) {
         return missed(StackMiss::kExiting);
     }
     const auto bounds = bounds_of(slot.address);
-    words_.resize(std::min(process->stack.words(), kMostStackWords));
-    const auto words = parts_.node.vm().bulk().read(process->stack.begin,
-                                                    std::as_writable_bytes(std::span(words_)));
+    ASSIGN_OR_RETURN(const bool words, read_words(*process));
     if (!words) {
-        return ends_all(words.error()) ? Result<StackTry>(std::unexpected(words.error()))
-                                       : missed(StackMiss::kChanged);
+        return missed(StackMiss::kChanged);
     }
     if (!bounds || bounds_of(slot.address) != bounds || bounds->stop != process->stack.begin) {
         return missed(StackMiss::kChanged);
     }
-    auto frames = walk([&] {
-        return walk_stack(rules_of(parts_.node), process->facts.instruction_address(),
-                          {process->stack.begin, words_, process->stack.end}, parts_.frames);
-    });
+    auto frames = walk_words(*process);
     return shown(*process, StackProof::kUnchanged, std::move(frames), identity(*process, false));
 }
 

@@ -165,6 +165,8 @@ class ProcessStacks {
                            Result<StackFrames> frames, ProcessIdentity identity);
     /// The BIF that the scheduler's process is in, called by way of kLightBif.
     std::optional<std::string> light_bif(Address scheduler);
+    Result<bool> read_words(const beam::ProcessView& process);
+    Result<StackFrames> walk_words(const beam::ProcessView& process);
     Result<StackFrames> walk(const std::function<Result<StackFrames>()>& once);
 
     Parts parts_;

@@ -160,8 +160,7 @@ bool Collectors::leads_to_copy(std::uint64_t word, const Collected& collected) c
     const Span literals{facts.literals_start, facts.literals_start + facts.literals_bytes};
     const auto address = word & ~kPointerMask;
     return (word & kPointerMask) == kPrimaryList && !literals.holds(address) &&
-           std::ranges::none_of(collected.from,
-                                [&](const Span& span) { return span.holds(address); });
+           !collected.holds(address);
 }
 
 /// Whether a cell's copy is there for certain. Its tail leads to collected words until it is swept.
@@ -172,9 +171,7 @@ bool Collectors::is_copied_cell(Address copy, const Collected& collected) const 
     std::array<std::uint64_t, 2> words{};
     return vm_->target().memory().read(copy, std::as_writable_bytes(std::span(words))) &&
            words[0] != 0 && (words[1] & kPointerMask) == kPrimaryList &&
-           std::ranges::any_of(collected.from, [&](const Span& span) {
-               return span.holds(words[1] & ~kPointerMask);
-           });
+           collected.holds(words[1] & ~kPointerMask);
 }
 
 /// Whether a register leads to a cell's copy or behind it: it may not be there yet.
@@ -192,7 +189,7 @@ bool Collectors::lacks_header(const target::ThreadRegisters& thread, Address obj
                               std::uint64_t first, const Collected& collected) const {
     const auto copy = first & ~kPointerMask;
     if ((first & kPointerMask) != kPrimaryBoxed || !holds_copy(thread, copy) ||
-        std::ranges::any_of(collected.from, [&](const Span& span) { return span.holds(copy); })) {
+        collected.holds(copy)) {
         return false;
     }
     const auto header = vm_->target().memory().word(copy);
@@ -249,8 +246,7 @@ std::optional<MendedWord> Collectors::mended_cell(const target::ThreadRegisters&
 bool Collectors::is_half_moved(Address object, const target::ThreadRegisters& thread,
                                const Collected& collected, std::vector<MendedWord>& mended) {
     std::array<std::uint64_t, 2> words{};
-    if (std::ranges::none_of(collected.from,
-                             [&](const Span& span) { return span.holds(object); }) ||
+    if (!collected.holds(object) ||
         !vm_->target().memory().read(object, std::as_writable_bytes(std::span(words)))) {
         return false;
     }

@@ -5,6 +5,7 @@
 #include <libvm/beam/processes/yield_state.h>
 #include <libvm/target/process/threads.h>
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <span>
@@ -65,6 +66,10 @@ class Collectors {
         Address process = 0;
         std::vector<Span> from;
         bool known = true;  ///< all places from which objects are moved
+
+        [[nodiscard]] bool holds(Address address) const {
+            return std::ranges::any_of(from, [&](const Span& span) { return span.holds(address); });
+        }
     };
     template <typename Visit>
     void each_current(const Visit& visit);

@@ -74,13 +74,12 @@ Result<target::Twin> make_twin(Session& session, target::LiveTarget& target,
         }
         if (made->error().code == ErrorCode::kChanged) {
             ++in_vain;
-            --attempt;
             continue;
         }
         if (costs.size() > stops || !stopped_for) {
             stopped_for = made->error();
         }
-        if (attempt == target::kStopAttempts ||
+        if (attempt - in_vain == target::kStopAttempts ||
             !is_worth_another(made->error(), limits, stops, target.pid())) {
             return std::unexpected(*stopped_for);
         }
