@@ -414,6 +414,22 @@ bool can_be_range(const Vm& vm, std::uint64_t start, std::uint64_t bytes,
            start + bytes >= areas.end && vm.plausible(start, sizeof(Address));
 }
 
+/// Whether erts_literal_mmapper has the range too: its sua.top is the end, its sa.bot the start
+/// (erl_mmap.c, erts_mmap_init(), 24 to 29). A pair that only looks like a range, as a number that
+/// is of whole pages for a moment, has no such words.
+bool is_mapped_range(const ImageSearch& search, const LiteralRange& range) {
+    const auto held = [&](Address value) {
+        return !search
+                    .matching(sizeof(Address),
+                              [&](Address at, std::span<const std::byte> word) {
+                                  return at != range.start_at && at != range.bytes_at &&
+                                         StructView(word).word({}, 0) == value;
+                              })
+                    .empty();
+    };
+    return held(range.start) && held(range.start + range.bytes);
+}
+
 }  // namespace
 
 Result<LiteralRange> find_literals(Vm& vm, const ImageSearch& search) {
@@ -425,21 +441,21 @@ Result<LiteralRange> find_literals(Vm& vm, const ImageSearch& search) {
     const auto candidates =
         search.matching(2 * sizeof(Address), [&](Address at, std::span<const std::byte> bytes) {
             const StructView words(bytes);
-            const auto first = words.word({}, 0);
-            const auto second = words.word({}, 1);
-            if (can_be_range(vm, first, second, *areas)) {
-                range = {at, at + sizeof(Address), first, second};
-                return true;
-            }
-            if (can_be_range(vm, second, first, *areas)) {
-                range = {at + sizeof(Address), at, second, first};
-                return true;
+            const LiteralRange forward{at, at + sizeof(Address), words.word({}, 0),
+                                       words.word({}, 1)};
+            const LiteralRange backward{forward.bytes_at, at, forward.bytes, forward.start};
+            for (const auto& pair : {forward, backward}) {
+                if (can_be_range(vm, pair.start, pair.bytes, *areas) &&
+                    is_mapped_range(search, pair)) {
+                    range = pair;
+                    return true;
+                }
             }
             return false;
         });
     RETURN_IF_ERROR(only_one("erts_literals_start",
                              "one pair of words, address and size, that holds the literals of all "
-                             "modules",
+                             "modules and that a memory mapper has",
                              candidates));
     return range;
 }

@@ -55,7 +55,8 @@ struct LiteralRange {
 };
 
 /// Finds two adjacent words in the runtime's data, an address and a size in whole pages, whose
-/// range contains the literal areas of all loaded modules. Modules must be known.
+/// range contains the literal areas of all loaded modules, and whose start and end are words of the
+/// data too, as erts_literal_mmapper has both. Modules must be known.
 Result<LiteralRange> find_literals(Vm& vm, const ImageSearch& search);
 
 /// Addresses and counts of the schedulers' data.

@@ -4,6 +4,8 @@
 
 #include <gmock/gmock.h>
 
+#include <array>
+
 namespace beamdump::beam {
 namespace {
 
@@ -142,6 +144,27 @@ TEST_P(Locate, RefusesLiteralsSchedulersAndCatchesThatAreNowhere) {
     EXPECT_THAT(refused(fake), HasSubstr("erts_this_node"));
     fake.memory.put(fake.globals().this_node, fake.this_node());
     EXPECT_EQ(refused(fake), "no error");
+}
+
+/// A pointer to a page beside a number that is of whole pages for the moment.
+TEST_P(Locate, FindsTheLiteralsBesideNumbersThatLookLikeTheirRange) {
+    StandardNode node(layout);
+    auto& fake = node.vm;
+    const auto start = fake.heap.range().begin;
+    ASSERT_EQ(start % kLeastPageBytes, 0U);
+    const auto distance = fake.literals.range().end > start ? fake.literals.range().end - start : 0;
+    ASSERT_GT(distance, 0U);
+    for (const bool backward : {false, true}) {
+        const std::array<std::uint64_t, 2> pair{start, distance + 16 * kLeastPageBytes};
+        fake.memory.put(fake.data.place(16), backward ? std::array{pair[1], pair[0]} : pair);
+        const auto vm = fake.locate(FakeVm::Symbols::kNone);
+        ASSERT_TRUE(vm) << vm.error().message;
+        EXPECT_EQ((*vm)->facts().literals_start, fake.literals.range().begin);
+        EXPECT_EQ((*vm)->facts().literals_bytes, fake.literals.range().bytes());
+    }
+    const auto top = fake.globals().literal_mapper + 24;
+    fake.memory.put(top, fake.memory.word(top).value() - kLeastPageBytes);
+    EXPECT_THAT(refused(fake), HasSubstr("that a memory mapper has, found none"));
 }
 
 /// Until the boot has loaded code through each code index, the pools of the others are empty.

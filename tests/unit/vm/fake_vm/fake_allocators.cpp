@@ -131,6 +131,9 @@ void FakeVm::make_allocators() {
         .set("size.supercarrier.total", kLiteralBytes)
         .set("size.supercarrier.used.total", 2 * kLeastPageBytes)
         .set("size.supercarrier.used.sa", 2 * kLeastPageBytes);
+    // sua.top and sa.bot (erl_mmap.c).
+    memory.put(globals_.literal_mapper + 24, literals.range().end);
+    memory.put(globals_.literal_mapper + 88, literals.range().begin);
     at("ErtsMemMapper", globals_.default_mapper).set("size.os.used", kOsBytes);
     for (std::uint32_t number = kFirstUtil; number < constant("allocator_test"); ++number) {
         auto info = at("ErtsAllocatorInfo", infos + number * bytes("ErtsAllocatorInfo"));
