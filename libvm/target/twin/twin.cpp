@@ -114,8 +114,10 @@ Result<NewTwin> make_in_stop(pid_t node, Injection& injection,
 }
 
 /// `terms`: how the node is stopped; all of it ends when StopTerms::lasts does.
+/// `advice`: what to do where the fork takes too long; empty: nothing.
 Result<NewTwin> inject(pid_t node, Injection& injection, const std::optional<Settling>& settling,
-                       const StopTerms& terms, std::chrono::nanoseconds fork, TwinStop& known) {
+                       const StopTerms& terms, std::chrono::nanoseconds fork,
+                       std::string_view advice, TwinStop& known) {
     const auto now = clock_ns(CLOCK_MONOTONIC);
     const TwinTime time{now, now + terms.again_within.count(), fork.count()};
     auto born = make_in_stop(node, injection, settling, terms, time, known);
@@ -126,12 +128,16 @@ Result<NewTwin> inject(pid_t node, Injection& injection, const std::optional<Set
     if (known.cost.begin_monotonic_ns + known.cost.length_ns <= time.deadline_ns) {
         return std::unexpected(born.error());
     }
-    return fail(
-        hangs ? ErrorCode::kUnsupported : born.error().code,
-        fmt::format(
-            "making a twin of process {} was abandoned after {} ms, the limit for that stop: {}{}",
-            node, terms.lasts.count() / 1'000'000, born.error().message,
-            hangs ? ", and it still hangs in it" : ""));
+    auto why = fmt::format(
+        "making a twin of process {} was abandoned after {} ms, the limit for that stop: {}", node,
+        terms.lasts.count() / 1'000'000, born.error().message);
+    if (hangs) {
+        why += ", and it still hangs in it";
+    } else if (!advice.empty()) {
+        why += fmt::format(" (the kernel's fork may take {} ms: {})", fork.count() / 1'000'000,
+                           advice);
+    }
+    return fail(hangs ? ErrorCode::kUnsupported : born.error().code, std::move(why));
 }
 
 /// All that can be found out before anything is stopped.
@@ -242,7 +248,9 @@ Result<Twin> Twin::make(pid_t node, const TwinLimits& limits, std::optional<Sett
         settling->longest_restless =
             std::min<std::chrono::nanoseconds>(kLongestRestless, terms.again_within - fork);
     }
-    const auto born = inject(node, preparation.injection, settling, terms, fork, stop);
+    const auto born =
+        inject(node, preparation.injection, settling, terms, fork,
+               limits.longest_stop && fork > *limits.longest_stop ? limits.advice : "", stop);
     if (!born) {
         return std::unexpected(born.error());
     }

@@ -27,7 +27,7 @@ struct TwinLimits {
     std::optional<std::uint64_t> floor_bytes;
     /// How long the node may be stopped; nothing: several times as long as its fork should take.
     std::optional<std::chrono::nanoseconds> longest_stop;
-    /// What an error advises where the fork alone takes longer than that.
+    /// What an error advises where the fork alone takes, or may have taken, longer than that.
     std::string_view advice = "use mode snapshot, or a longer --max-pause";
     /// Also where seccomp filters the node's system calls. What a filter does cannot be known from
     /// outside: one that kills for clone, wait4, exit or exit_group ends the node.

@@ -1,4 +1,5 @@
 #include <libdump/base/return_if_error.h>
+#include <libvm/target/process/proc_directory.h>
 #include <libvm/target/process/proc_lines.h>
 #include <libvm/target/twin/twin_needs.h>
 
@@ -32,6 +33,20 @@ Result<void> enough_memory(const HeadRoom& room, std::uint64_t needed, std::stri
 
 }  // namespace
 
+std::chrono::nanoseconds least_fork(std::uint64_t resident_bytes) {
+    return std::chrono::nanoseconds(resident_bytes / 1024 * kLeastForkNsPerMebibyte / 1024);
+}
+
+Result<std::uint64_t> resident_bytes(pid_t node) {
+    ASSIGN_OR_RETURN(const auto directory, ProcDirectory::open(node));
+    ASSIGN_OR_RETURN(const auto status, directory.read("status"));
+    const auto resident = listed_bytes(status, "VmRSS");
+    if (!resident) {
+        return fail(ErrorCode::kImplausible, "the kernel's description of the process lacks VmRSS");
+    }
+    return *resident;
+}
+
 Result<TwinNeeds> twin_needs(std::string_view status, const TwinLimits& limits) {
     const auto tables = listed_bytes(status, "VmPTE");
     const auto resident = listed_bytes(status, "VmRSS");
@@ -42,7 +57,7 @@ Result<TwinNeeds> twin_needs(std::string_view status, const TwinLimits& limits) 
     }
     return TwinNeeds{
         *tables, limits.copied_bytes.value_or(std::clamp(*resident / 8, kLeastCopied, kMaxCopied)),
-        *data, std::chrono::nanoseconds(*resident / 1024 * kLeastForkNsPerMebibyte / 1024)};
+        *data, least_fork(*resident)};
 }
 
 Result<void> check_needs(const TwinNeeds& needs, const HeadRoom& node, const HeadRoom& own,
