@@ -83,7 +83,7 @@ Result<void> ThreadStop::stop_all() {
         const auto first = threads_.size();
         RETURN_IF_ERROR(seize_threads());
         if (threads_.size() == first) {
-            if (threads_.empty()) {
+            if (threads_.empty() && terms_.only.empty()) {
                 return fail(ErrorCode::kTargetDied, fmt::format("process {} has exited", pid_));
             }
             return {};
@@ -138,7 +138,9 @@ Result<void> ThreadStop::stop_new() {
 Result<void> ThreadStop::seize_threads() {
     ASSIGN_OR_RETURN(const auto listed, threads_of(pid_));
     for (const auto thread : listed) {
-        if (std::ranges::find(threads_, thread) != threads_.end()) {
+        const bool wanted =
+            terms_.only.empty() || std::ranges::find(terms_.only, thread) != terms_.only.end();
+        if (!wanted || std::ranges::find(threads_, thread) != threads_.end()) {
             continue;
         }
         if (::ptrace(PTRACE_SEIZE, thread, nullptr, nullptr) == 0) {

@@ -32,6 +32,8 @@ struct StopTerms {
     std::chrono::nanoseconds again_within = within;
     /// How long the node will be held at the longest, since the call. May be extended.
     std::chrono::nanoseconds lasts = within;
+    /// These threads alone, as far as there are still such; empty: all.
+    std::vector<pid_t> only = {};
     /// Non-owning; null: nobody.
     StopTracker* stops = nullptr;
 };
@@ -42,11 +44,11 @@ struct StopTerms {
 /// group-stop (SIGSTOP) that the target was in stays as it was.
 class ThreadStop {
   public:
-    /// Stops every thread, those made meanwhile too. On failure all that stand are resumed.
-    /// kPermission; kNotFound; kTargetDied; kLimit: a thread did not stop in time (it is in
-    /// uninterruptible sleep) or new ones kept coming. Only a stopped thread can be let go, so
-    /// those that were not are left to the kernel: after an error the calling thread has to end at
-    /// once.
+    /// Stops every thread, those made meanwhile too, or those of StopTerms::only. On failure all
+    /// that stand are resumed. kPermission; kNotFound; kTargetDied; kLimit: a thread did not stop
+    /// in time (it is in uninterruptible sleep) or new ones kept coming. Only a stopped thread can
+    /// be let go, so those that were not are left to the kernel: after an error the calling thread
+    /// has to end at once.
     static Result<ThreadStop> stop(pid_t pid, const StopTerms& terms = {});
     ThreadStop(ThreadStop&& other) noexcept;
     ThreadStop& operator=(ThreadStop&&) = delete;

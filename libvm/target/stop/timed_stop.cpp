@@ -45,7 +45,7 @@ struct TimedStop::Keeper {
     std::thread thread;
 
     Result<ThreadStop> stop_and_settle(pid_t pid) {
-        StopTerms how{.stops = terms.stops};
+        StopTerms how{.only = terms.only, .stops = terms.stops};
         how.within = terms.longest ? stand_within(*terms.longest) : how.within;
         how.lasts = terms.longest.value_or(how.within + kAhead);
         how.again_within =

@@ -6,6 +6,8 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <sys/types.h>
+#include <vector>
 
 namespace beamdump::target {
 
@@ -26,6 +28,8 @@ struct TimedStopTerms {
     std::optional<std::chrono::nanoseconds> longest = std::nullopt;
     /// Its time is part of the stop.
     std::optional<Settling> settling = std::nullopt;
+    /// StopTerms::only.
+    std::vector<pid_t> only = {};
     /// Asked every few milliseconds, on a thread of the stop's own: true ends the stop.
     std::function<bool()> cut_short = {};
     /// Non-owning; null: nobody is notified of the stop.

@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <filesystem>
@@ -144,6 +145,31 @@ TEST_F(ThreadStopTest, StopsAllAndResumesAll) {
     EXPECT_GT(cost.begin_monotonic_ns, 0);
     EXPECT_TRUE(runs());
     EXPECT_EQ(stop->resume().threads, 0U);
+}
+
+TEST_F(ThreadStopTest, StopsSomeWhileTheOthersRun) {
+    const auto threads = threads_of(child_.pid()).value();
+    constexpr pid_t kNone = 1;  // a thread that has ended
+    auto stop = ThreadStop::stop(child_.pid(), {.only = {threads.back(), kNone}});
+    ASSERT_TRUE(stop) << stop.error().message;
+    EXPECT_EQ(stop->threads(), std::vector{threads.back()});
+    const auto all = states();
+    EXPECT_EQ(std::ranges::count(all, 't'), 1);
+    // Each but one counts on.
+    const auto before = counts();
+    EXPECT_TRUE(eventually([&] {
+        const auto now = counts();
+        std::size_t advanced = 0;
+        for (std::size_t i = 0; i < kThreads; ++i) {
+            advanced += now[i] > before[i] ? 1 : 0;
+        }
+        return advanced == kThreads - 1;
+    }));
+    EXPECT_EQ(stop->resume().threads, 1U);
+    EXPECT_TRUE(runs());
+    auto none = ThreadStop::stop(child_.pid(), {.only = {kNone}});
+    ASSERT_TRUE(none) << none.error().message;
+    EXPECT_EQ(none->resume().threads, 0U);
 }
 
 TEST_F(ThreadStopTest, SomeRunOnForAMoment) {
