@@ -115,7 +115,10 @@ void profile_json(Output& output, const ProfileReport& report) {
     const auto& profile = report.profile;
     JsonWriter json(output, "beamdump.profile/1");
     write_node(json, report);
-    json.member("mode", report.calls ? "calls" : report.readings ? "readings" : "samples");
+    json.member("mode", report.calls      ? "calls"
+                        : report.readings ? "readings"
+                        : report.stops    ? "stops"
+                                          : "samples");
     json.member("began_us", report.began_us);
     json.member("took_ns", report.took_ns);
     json.member("rate", report.rate);
@@ -141,6 +144,13 @@ void profile_json(Output& output, const ProfileReport& report) {
         json.member("calls_error",
                     static_cast<std::uint64_t>(report.calls->a_second_error * seconds));
         json.member("held_back", report.calls->held_back);
+        json.end_object();
+    }
+    if (report.stops) {
+        json.begin_object("stops");
+        json.member("count", report.stops->count);
+        json.member("total_ns", report.stops->total_ns);
+        json.member("longest_ns", report.stops->longest_ns);
         json.end_object();
     }
     if (report.readings) {

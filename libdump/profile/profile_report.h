@@ -23,6 +23,12 @@ struct CallCounts {
     std::uint64_t held_back = 0;  ///< how often the kernel stopped counting for a moment
 };
 
+/// Stops of threads, one at a time.
+struct SampleStops {
+    std::uint64_t count = 0;
+    std::int64_t total_ns = 0, longest_ns = 0;
+};
+
 /// A profile and how it was made.
 struct ProfileReport {
     std::string node;
@@ -35,8 +41,9 @@ struct ProfileReport {
     Profile profile;
     /// The samples themselves, where they are kept; `profile` has none then.
     std::optional<SampleLog> log{};
-    std::optional<CallCounts> calls{};  ///< samples are of calls
-    std::uint64_t lost = 0;             ///< samples that the kernel dropped
+    std::optional<CallCounts> calls{};   ///< samples are of calls
+    std::optional<SampleStops> stops{};  ///< samples are of threads that were stopped
+    std::uint64_t lost = 0;              ///< samples that the kernel dropped
     /// Readings in which a scheduler had no process, or it changed meanwhile.
     std::uint64_t without_process = 0;
     bool kernel_seen = true;  ///< samples include time in the kernel

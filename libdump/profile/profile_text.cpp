@@ -133,7 +133,7 @@ void account(Output& output, const ProfileReport& report) {
                      static_cast<double>(*report.delay_ns) / 1e6,
                      static_cast<double>(*report.longest_delay_ns) / 1e6);
     }
-    if (!report.kernel_seen) {
+    if (!report.kernel_seen && !report.stops) {
         output.write("time in the kernel is not sampled: that is not allowed\n");
     }
     not_sampled_lines(output, report);
@@ -159,6 +159,14 @@ void samples_header(Output& output, const ProfileReport& report) {
     output.print("{} samples, {} a second of each thread's processor time: {:.2f} s of it\n", all,
                  report.rate,
                  static_cast<double>(all) * static_cast<double>(report.period_ns()) / 1e9);
+    if (report.stops) {
+        output.print("{} stops of a thread, of {:.2f} ms on average, {:.1f} ms at most\n",
+                     report.stops->count,
+                     report.stops->count == 0 ? 0.0
+                                              : static_cast<double>(report.stops->total_ns) / 1e6 /
+                                                    static_cast<double>(report.stops->count),
+                     static_cast<double>(report.stops->longest_ns) / 1e6);
+    }
     if (profile.only()) {
         output.print("{} of them, {}, in native code named {}\n", profile.samples(),
                      share(profile.samples(), all), one_line(profile.only()->text()));

@@ -4,8 +4,8 @@
 #include <libsample/node/shared_code.h>
 #include <libsample/stack/process_stacks.h>
 #include <libsample/stack/stack_walk.h>
+#include <libvm/arch/call_code.h>
 #include <libvm/arch/known_code.h>
-#include <libvm/arch/x86_64/call_code.h>
 #include <libvm/beam/activity/schedulers.h>
 #include <libvm/beam/layout/runtime_names.h>
 #include <libvm/beam/native/native_calls.h>
@@ -304,8 +304,9 @@ class CrashReader {
         const auto read = vm_.target().memory().read_some(died.stack_pointer + below,
                                                           std::span(stack).subspan(below));
         stack.resize(read ? below + *read : 0);
-        auto found = frames_->unwind(target::stack_of(died, stack),
-                                     [this](Address place) { return is_jit(place); });
+        auto found =
+            frames_->unwind(target::stack_of(vm_.target().image().architecture(), died, stack),
+                            [this](Address place) { return is_jit(place); });
         for (const auto place : found.places) {
             put_frame(place, page, thread);
         }
@@ -325,11 +326,12 @@ class CrashReader {
 
     /// Fields of a process's structure.
     struct ProcessFields {
-        beam::Field hend, heap, stop, current;
+        beam::Field hend, heap, htop, stop, current;
         [[nodiscard]] static std::optional<ProcessFields> of(const beam::Layout& layout) {
             beam::LayoutNames names(layout);
             ProcessFields fields{names.field(beam::runtime::Process::hend),
                                  names.field(beam::runtime::Process::heap),
+                                 names.field(beam::runtime::Process::htop),
                                  names.field(beam::runtime::Process::stop),
                                  names.field(beam::runtime::Process::current)};
             return names.outcome() ? std::optional(fields) : std::nullopt;
@@ -407,7 +409,7 @@ class CrashReader {
         }
         const auto returns_to = *frames.leads_to;
         const auto place = code_->in_code(returns_to) ? returns_to - 1 : 0;
-        if (takes_saved_stack(vm_, fields.stop, returns_to)) {
+        if (takes_saved_stack(vm_, fields.htop, fields.stop, returns_to)) {
             return std::pair(place, saved);
         }
         return frames.caller && frames.caller->process == scheduler.process
@@ -427,7 +429,7 @@ class CrashReader {
         if (!vm_.target().memory().read(place - code.size(), code)) {
             return true;
         }
-        const auto bytes = arch::x86_64::last_frame_bytes(code);
+        const auto bytes = arch::last_frame_bytes(vm_.layout().architecture(), code);
         return bytes && may_be_half_made(rules, words, *bytes);
     }
 

@@ -2,6 +2,7 @@
 #include <libdump/base/hexadecimal.h>
 #include <libdump/base/return_if_error.h>
 #include <libsample/native/thread_image.h>
+#include <libvm/target/process/clock.h>
 #include <libvm/target/process/proc_directory.h>
 
 #include <fmt/format.h>
@@ -42,7 +43,10 @@ void set(Sample& sample, Register name, std::uint64_t value) {
 target::ThreadStack stack_of(const Sample& sample) {
     using arch::host::kDwarfOrder;
     static_assert(kDwarfOrder.size() <= target::ThreadStack::kRegisters);
-    target::ThreadStack found{.thread = sample.thread, .bytes = sample.stack};
+    target::ThreadStack found{.thread = sample.thread,
+                              .instruction = sample.at(Register::kInstruction),
+                              .stack_pointer = sample.at(Register::kStackPointer),
+                              .bytes = sample.stack};
     for (std::size_t at = 0; at < kDwarfOrder.size(); ++at) {
         if (sample.knows(kDwarfOrder[at])) {
             found.registers.at(at) = sample.at(kDwarfOrder[at]);
@@ -91,19 +95,31 @@ ThreadImage ThreadImage::of(const Sample& sample) {
     image.sample_ = sample;
     image.sample_.stack = {};
     image.stack_.assign(sample.stack.begin(), sample.stack.end());
+    image.sample_.erlang_stack = {};
+    image.erlang_stack_.assign(sample.erlang_stack.begin(), sample.erlang_stack.end());
     return image;
 }
 
 Result<ThreadImage> ThreadImage::stopped(const target::ThreadRegisters& thread,
                                          memory::MemorySource& memory) {
     ThreadImage image;
-    image.sample_ = {.thread = thread.thread, .place = thread.instruction, .known = 0};
+    image.sample_ = {.thread = thread.thread,
+                     .time_ns = static_cast<std::uint64_t>(target::clock_ns(CLOCK_MONOTONIC)),
+                     .place = thread.instruction,
+                     .known = 0};
     set(image.sample_, Register::kInstruction, thread.instruction);
     set(image.sample_, Register::kStackPointer, thread.stack_pointer);
     for (const auto& [sampled, general] : arch::host::kKeptByFunctions) {
         set(image.sample_, sampled, thread.general()[static_cast<std::size_t>(general)]);
     }
     RETURN_IF_ERROR(image.read_stack(memory));
+    if (arch::host::kOwnErlangStack) {
+        image.erlang_stack_.resize(kStackBytes);
+        // In native code the register may have anything.
+        const auto bytes =
+            memory.read_some(image.sample_.at(Register::kErlangStack), image.erlang_stack_);
+        image.erlang_stack_.resize(bytes.value_or(0));
+    }
     return image;
 }
 
@@ -135,6 +151,7 @@ Result<void> ThreadImage::read_stack(memory::MemorySource& memory) {
 Sample ThreadImage::sample() const {
     auto sample = sample_;
     sample.stack = stack_;
+    sample.erlang_stack = erlang_stack_;
     return sample;
 }
 

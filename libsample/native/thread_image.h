@@ -65,6 +65,7 @@ class ThreadImage {
 
     Sample sample_{};
     std::vector<std::byte> stack_;
+    std::vector<std::byte> erlang_stack_;
     std::optional<SystemCall> call_;
 };
 

@@ -1,5 +1,6 @@
 #include <libdump/base/nearest.h>
 #include <libdump/base/return_if_error.h>
+#include <libsample/native/thread_stops.h>
 #include <libsample/profile/call_windows.h>
 #include <libsample/profile/collect_profile.h>
 #include <libsample/profile/node_events.h>
@@ -11,6 +12,8 @@
 
 #include <algorithm>
 #include <numeric>
+#include <random>
+#include <ranges>
 #include <thread>
 
 namespace beamdump::sampler {
@@ -51,6 +54,19 @@ class Collector {
         report_.not_sampled = events.not_sampled();
         report_.kernel_seen = events.kernel_seen();
         return {};
+    }
+
+    Result<void> sample(ThreadStops& threads) {
+        const auto outcome = stop_repeatedly(threads);
+        collector_.tell_delays();
+        report_.kernel_seen = false;
+        report_.lost = threads.lost();
+        report_.stops = threads.stops();
+        if (threads.not_stopped() != 0) {
+            report_.not_sampled["they did not stop in time, as no processor was free for them"] =
+                threads.not_stopped();
+        }
+        return outcome;
     }
 
     Result<void> count(CallWindows& windows) {
@@ -95,6 +111,29 @@ class Collector {
     }
 
   private:
+    Result<void> stop_repeatedly(ThreadStops& threads) {
+        std::minstd_rand random{std::random_device{}()};
+        // Work that repeats with exactly that period would always be seen in the same phase.
+        const auto period = static_cast<std::int64_t>(report_.period_ns());
+        std::uniform_int_distribution<std::int64_t> pause(period / 2, period + period / 2);
+        auto next = Clock::now();
+        while (going_on()) {
+            const auto begin = Clock::now();
+            RETURN_IF_ERROR(threads.take([this](const Sample& sample, const std::string& name,
+                                                const std::function<bool()>& ended) {
+                return collector_.take_stopped(sample, name, ended);
+            }));
+            stacks_.catch_up();
+            // The node comes first: where the machine is busy, a stop takes longer.
+            constexpr int kPartForStops = 4;
+            const auto now = Clock::now();
+            next = std::max(next + std::chrono::nanoseconds(pause(random)),
+                            now + kPartForStops * (now - begin));
+            std::this_thread::sleep_until(std::min(next, end_));
+        }
+        return {};
+    }
+
     [[nodiscard]] bool going_on() const {
         return Clock::now() < end_ && !cancelled_ && !report_.cut_short;
     }
@@ -125,7 +164,8 @@ Result<std::optional<NodeEvents>> open_events(ObservedNode& node, const ProfileO
     }
     const auto code = events.error().code;
     if (code == ErrorCode::kPermission || code == ErrorCode::kUnsupported) {
-        report.remarks.push_back(events.error().message);
+        report.remarks.push_back(fmt::format(
+            "{} (--stops needs none: it stops threads for a moment)", events.error().message));
         return std::nullopt;
     }
     return std::unexpected(events.error());
@@ -204,6 +244,16 @@ Result<void> collect(ObservedNode& node, SampleStacks& samples, Collector& colle
     if (options.exact && options.only) {
         ASSIGN_OR_RETURN(auto windows, open_windows(samples, *options.only, report));
         return collector.count(windows);
+    }
+    if (options.stops != nullptr) {
+        if (!node.vm().facts().jit) {
+            return fail(ErrorCode::kUnsupported,
+                        "the emulator is the interpreter, whose registers do not show what Erlang "
+                        "code runs: use --readings");
+        }
+        ThreadStops threads(report.pid, std::chrono::nanoseconds(report.period_ns()),
+                            node.vm().bulk(), *options.stops);
+        return collector.sample(threads);
     }
     ASSIGN_OR_RETURN(auto events, open_events(node, options, report));
     report.readings = !events;

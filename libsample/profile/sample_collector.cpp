@@ -51,12 +51,30 @@ Result<void> SampleCollector::take(const Sample& sample, const std::string& name
         return {};
     }
     ASSIGN_OR_RETURN(const auto found, stacks_->of(sample));
+    add(found, sample, name);
+    return {};
+}
+
+Result<void> SampleCollector::take_stopped(const Sample& sample, const std::string& name,
+                                           const std::function<bool()>& ended) {
+    if (report_->cut_short) {
+        return {};
+    }
+    ASSIGN_OR_RETURN(auto found, stacks_->of(sample, true));
+    if (ended() && found.kind != SampleKind::kOtherThread) {
+        // What was read beside the sample may be newer.
+        found = {.kind = SampleKind::kProcessOnly, .unknown = UnknownCallers::kWentOn};
+    }
+    add(found, sample, name);
+    return {};
+}
+
+void SampleCollector::add(const SampleStack& stack, const Sample& sample, const std::string& name) {
     if (delays_.size() < kMostDelays) {
         delays_.push_back(target::clock_ns(CLOCK_MONOTONIC) -
                           static_cast<std::int64_t>(sample.time_ns));
     }
-    add(found, {sample.thread, name, scheduler_text(threads_->scheduler(sample.thread))});
-    return {};
+    add(stack, {sample.thread, name, scheduler_text(threads_->scheduler(sample.thread))});
 }
 
 void SampleCollector::add(const SampleStack& stack, const SampledThread& thread) {

@@ -5,6 +5,7 @@
 #include <libsample/profile/sample_stacks.h>
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -28,11 +29,16 @@ class SampleCollector {
     Result<void> take(NodeEvents& events);
     /// `name`: of the sample's thread.
     Result<void> take(const Sample& sample, const std::string& name);
+    /// Of a thread that stands still until `ended`.
+    Result<void> take_stopped(const Sample& sample, const std::string& name,
+                              const std::function<bool()>& ended);
     void add(const SampleStack& stack, const SampledThread& thread);
     /// Completes the report with how soon after its sample each stack was read, and begins anew.
     void tell_delays();
 
   private:
+    void add(const SampleStack& stack, const Sample& sample, const std::string& name);
+
     SampleStacks* stacks_;
     NodeThreads* threads_;
     ProfileReport* report_;

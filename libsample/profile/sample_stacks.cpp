@@ -2,11 +2,13 @@
 #include <libsample/native/thread_image.h>
 #include <libsample/profile/sample_stacks.h>
 #include <libsample/stack/stack_walk.h>
+#include <libvm/arch/host.h>
 #include <libvm/beam/native/native_calls.h>
 
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <utility>
 
 namespace beamdump::sampler {
 namespace {
@@ -76,7 +78,8 @@ std::vector<target::NamedFunction> SampleStacks::functions(const NativeFilter& w
     return found;
 }
 
-Result<SampleStack> SampleStacks::of(const Sample& sample) {
+Result<SampleStack> SampleStacks::of(const Sample& sample, bool stands) {
+    stands_ = stands;
     const auto* scheduler = threads_->scheduler(sample.thread);
     if (scheduler == nullptr) {
         SampleStack other{.kind = SampleKind::kOtherThread};
@@ -94,7 +97,8 @@ bool SampleStacks::on_erlang_stack(const Sample& sample) const {
     const auto* scheduler = threads_->scheduler(sample.thread);
     return scheduler != nullptr && scheduler->kind == records::SCHEDULER_KIND_NORMAL &&
            scheduler->return_slot &&
-           !scheduler->stack.contains(sample.at(Register::kStackPointer)) &&
+           (arch::host::kOwnErlangStack ||
+            !scheduler->stack.contains(sample.at(Register::kStackPointer))) &&
            node_->in_code(sample.at(Register::kInstruction));
 }
 
@@ -121,7 +125,8 @@ Result<std::optional<SampleStack>> SampleStacks::read(const SchedulerPlace& sche
 
 Result<SampleStack> SampleStacks::erlang(const Sample& sample) {
     const auto place = sample.at(Register::kInstruction);
-    const auto top = sample.at(Register::kStackPointer);
+    const auto top = sample.at(Register::kErlangStack);
+    const auto stack = sample.erlang_words();
     const auto process = sample.at(Register::kProcess);
     SampleStack shown{.kind = SampleKind::kExact};
     shown.structure = process;
@@ -142,7 +147,7 @@ Result<SampleStack> SampleStacks::erlang(const Sample& sample) {
     }
     const auto bounds = stacks_->bounds_of(process);
     const bool inside = bounds && top >= bounds->heap && top < bounds->hend;
-    words_.resize(sample.stack.size() / 8);
+    words_.resize(stack.size() / 8);
     if (inside) {
         words_.resize(std::min<std::uint64_t>(words_.size(), (bounds->hend - top) / 8));
     }
@@ -151,9 +156,9 @@ Result<SampleStack> SampleStacks::erlang(const Sample& sample) {
         shown.unknown = UnknownCallers::kNoStack;
         return shown;
     }
-    std::memcpy(words_.data(), sample.stack.data(), words_.size() * 8);
+    std::memcpy(words_.data(), stack.data(), words_.size() * 8);
     const auto walk = [&] {
-        return walk_interrupted(*node_, place,
+        return walk_interrupted(*node_, place, sample.link(),
                                 {top, words_, inside ? std::optional(bounds->hend) : std::nullopt},
                                 most_);
     };
@@ -172,7 +177,6 @@ Result<SampleStack> SampleStacks::erlang(const Sample& sample) {
 Result<SampleStack> SampleStacks::native(const Sample& sample, const SchedulerPlace& scheduler) {
     SampleStack shown{.kind = SampleKind::kProcessOnly};
     const auto slot = *scheduler.return_slot;
-    auto call = call_of(sample, slot);
     const bool in_jit = node_->in_code(sample.at(Register::kInstruction));
     target::NativeStack unwound;
     if (!in_jit) {
@@ -185,6 +189,7 @@ Result<SampleStack> SampleStacks::native(const Sample& sample, const SchedulerPl
             shown.native.emplace_back(kInKernel);
         }
     }
+    auto call = call_of(sample, slot, unwound);
     // Frames that lead elsewhere than the word does were not unwound rightly.
     if (call && unwound.caller && unwound.caller->returns_to != call->returns_to) {
         unwound.caller.reset();
@@ -194,15 +199,16 @@ Result<SampleStack> SampleStacks::native(const Sample& sample, const SchedulerPl
         return shown;
     }
     Address process = 0;
+    if (stands_ || !unwound.caller) {
+        ASSIGN_OR_RETURN(process, process_of(scheduler));
+    }
+    // Files that sign return addresses (PAC) are not unwound rightly by each libdw.
+    if (unwound.caller && stands_ && unwound.caller->process != process) {
+        unwound.caller.reset();
+    }
     if (unwound.caller) {
         process = unwound.caller->process;
         shown.call_top = unwound.caller->heap_top;
-    } else {
-        const auto current = stacks_->current_process(scheduler.structure);
-        if (!current && ends_all(current.error())) {
-            return std::unexpected(current.error());
-        }
-        process = current.value_or(0);
     }
     if (process == 0) {
         shown.kind = SampleKind::kEmulator;
@@ -260,6 +266,12 @@ Result<SampleStack> SampleStacks::dirty(const Sample& sample, const SchedulerPla
     return shown;
 }
 
+/// The process that a scheduler has now; 0: none, or it cannot be read.
+Result<Address> SampleStacks::process_of(const SchedulerPlace& scheduler) {
+    const auto current = stacks_->current_process(scheduler.structure);
+    return !current && ends_all(current.error()) ? current : Result<Address>(current.value_or(0));
+}
+
 target::NativeStack SampleStacks::unwind(const Sample& sample, SampleStack& into) {
     if (sample.in_kernel) {
         into.native.emplace_back(kInKernel);
@@ -272,12 +284,15 @@ target::NativeStack SampleStacks::unwind(const Sample& sample, SampleStack& into
     return found;
 }
 
-std::optional<SampleStacks::Call> SampleStacks::call_of(const Sample& sample, Address slot) {
+std::optional<SampleStacks::Call> SampleStacks::call_of(const Sample& sample, Address slot,
+                                                        const target::NativeStack& unwound) {
+    constexpr bool kOnStack = !arch::host::kOwnErlangStack;
     Call call;
     if (const auto here = sample.at(Register::kInstruction); node_->in_code(here)) {
         // Just before or behind the call.
         call.returns_to = here;
-    } else if (const auto word = sampled_word(sample, slot); word && node_->in_code(*word)) {
+    } else if (const auto word = kOnStack ? sampled_word(sample, slot) : unwound.leads_to;
+               word && node_->in_code(*word)) {
         call.returns_to = *word;
     } else {
         return std::nullopt;
@@ -288,6 +303,17 @@ std::optional<SampleStacks::Call> SampleStacks::call_of(const Sample& sample, Ad
         return call;
     }
     call.fragment = node_->shared().name_at(call.returns_to);
+    // Where it has no call, the fragment has put a frame record on the thread's stack, right below
+    // the scheduler's registers, to which it leads (jit/arm/beam_asm.hpp,
+    // emit_enter_runtime_frame(), OTP 25 to 29).
+    if constexpr (!kOnStack) {
+        const auto registers = slot + kWordBytes;
+        const auto caller = sampled_word(sample, slot);
+        if (sampled_word(sample, slot - kWordBytes) == registers && caller &&
+            node_->code().in_code(*caller)) {
+            call.place = *caller - 1;
+        }
+    }
     const auto place = sampled_word(sample, slot + 8 + kCallPlace);
     const auto entry = sampled_word(sample, slot + 8 + kExportEntry);
     if (call.fragment == kLightBif && place && entry && node_->code().in_code(*place)) {
@@ -310,7 +336,7 @@ Result<void> SampleStacks::callers_after(const Call& call, Address slot, Address
     };
     const auto before = stacks_->bounds_of(process);
     const bool saved = stacks_->takes_saved_stack(call.returns_to);
-    if (!before || !still_in(call, slot)) {
+    if (!before || !(stands_ || still_in(call, slot))) {
         return went_on();
     }
     if (!saved && !caller) {
@@ -326,7 +352,7 @@ Result<void> SampleStacks::callers_after(const Call& call, Address slot, Address
     if (!read && ends_all(read.error())) {
         return std::unexpected(read.error());
     }
-    if (!read || !still_in(call, slot) || stacks_->bounds_of(process) != before) {
+    if (!read || !(stands_ || (still_in(call, slot) && stacks_->bounds_of(process) == before))) {
         return went_on();
     }
     auto frames = walk_stack(rules_of(*node_), call.returns_to, {top, words_, before->hend}, most_);
@@ -334,11 +360,12 @@ Result<void> SampleStacks::callers_after(const Call& call, Address slot, Address
         return ends_all(frames.error()) ? std::unexpected(frames.error()) : went_on();
     }
     // A fragment's first return address is in the function that called it.
-    if (call.fragment && !add_fragment_return(*node_, words_, *frames)) {
+    const bool pushed = call.fragment && !arch::host::kOwnErlangStack;
+    if (pushed && !add_fragment_return(*node_, words_, *frames)) {
         return went_on();
     }
     auto& returns = frames->returns;
-    if (call.fragment && call.place != 0) {
+    if (pushed && call.place != 0) {
         if (returns.empty() || function_at(returns.front() - 1) != function_at(call.place)) {
             return went_on();
         }
@@ -403,11 +430,22 @@ Result<void> SampleStacks::take_frames(Result<StackFrames> frames, SampleStack& 
 
 /// Modules that were loaded meanwhile: reads which there are, not more often than now and then.
 void SampleStacks::refresh_code() {
+    if (stands_) {
+        code_is_outdated_ = true;
+        return;
+    }
     const auto now = std::chrono::steady_clock::now();
     if (now - code_read_ >= kBetweenCodeReadings) {
         code_read_ = now;
         // If it fails, what is known of the code stands.
         (void)node_->refresh_code().has_value();
+    }
+}
+
+void SampleStacks::catch_up() {
+    stands_ = false;
+    if (std::exchange(code_is_outdated_, false)) {
+        refresh_code();
     }
 }
 

@@ -26,9 +26,13 @@ class SampleStacks {
     /// target::NativeFrames::variable_at().
     std::optional<std::string> variable_at(Address address) { return native_.variable_at(address); }
 
-    /// What a sample shows; to be called soon after it was taken. Only an error that
-    /// ends the whole observation is one.
-    Result<SampleStack> of(const Sample& sample);
+    /// What a sample shows; to be called soon after it was taken. `stands`: the thread has stood
+    /// still since. Only an error that ends the whole observation is one.
+    Result<SampleStack> of(const Sample& sample, bool stands = false);
+
+    /// Reads which modules there are, if a sample of a thread that stood still was of code that is
+    /// not known: in a stop there is no time for it.
+    void catch_up();
 
     /// Whether a sample is of Erlang code or of a fragment on the Erlang stack: its registers are
     /// then the process's.
@@ -59,8 +63,10 @@ class SampleStacks {
     Result<SampleStack> erlang(const Sample& sample);
     Result<SampleStack> native(const Sample& sample, const SchedulerPlace& scheduler);
     Result<SampleStack> dirty(const Sample& sample, const SchedulerPlace& scheduler);
+    Result<Address> process_of(const SchedulerPlace& scheduler);
     target::NativeStack unwind(const Sample& sample, SampleStack& into);
-    std::optional<Call> call_of(const Sample& sample, Address slot);
+    std::optional<Call> call_of(const Sample& sample, Address slot,
+                                const target::NativeStack& unwound);
     Result<void> callers_after(const Call& call, Address slot, Address process,
                                const std::optional<target::JitCaller>& caller, SampleStack& into);
     bool still_in(const Call& call, Address slot);
@@ -76,6 +82,8 @@ class SampleStacks {
     std::size_t most_;
     std::unordered_map<Address, ProcessIdentity> known_;  // by the address of the structure
     std::vector<std::uint64_t> words_;
+    bool stands_ = false;  // the sample's thread
+    bool code_is_outdated_ = false;
     std::chrono::steady_clock::time_point code_read_{};
 };
 

@@ -1,6 +1,6 @@
 #include <libdump/base/return_if_error.h>
 #include <libsample/stack/process_stacks.h>
-#include <libvm/arch/x86_64/call_code.h>
+#include <libvm/arch/call_code.h>
 #include <libvm/beam/layout/runtime_names.h>
 
 #include <algorithm>
@@ -47,12 +47,12 @@ bool notes_function(std::string_view fragment) {
     return fragment == "call_bif_shared" || fragment == "call_nif_shared";
 }
 
-bool takes_saved_stack(beam::Vm& vm, const beam::Field& stop, Address returns_to) {
+bool takes_saved_stack(beam::Vm& vm, const beam::Field& htop, const beam::Field& stop,
+                       Address returns_to) {
     std::array<std::byte, kCodeBehind> code{};
-    if (!vm.memory().read(returns_to, code)) {
-        return false;
-    }
-    return arch::x86_64::stack_from_structure(code, stop.offset).has_value();
+    return vm.memory().read(returns_to, code) &&
+           arch::takes_stack_from_structure(vm.layout().architecture(), code,
+                                            {htop.offset, stop.offset});
 }
 
 Result<ProcessStacks> ProcessStacks::open(ObservedNode& node, std::size_t frames) {
@@ -71,8 +71,9 @@ Result<ProcessStacks> ProcessStacks::open(ObservedNode& node, std::size_t frames
         node, std::move(reader), std::move(proof), calls, dictionaries, std::move(terms), table,
         pids, names.field(beam::runtime::Process::common_id),
         names.field(beam::runtime::Process::heap), names.field(beam::runtime::Process::hend),
-        names.field(beam::runtime::Process::common_reg), names.field(beam::runtime::Process::stop),
-        names.field(beam::runtime::Process::current), beam::ExportFields(names).mfa,
+        names.field(beam::runtime::Process::common_reg), names.field(beam::runtime::Process::htop),
+        names.field(beam::runtime::Process::stop), names.field(beam::runtime::Process::current),
+        beam::ExportFields(names).mfa,
         // SchedulerReader fails without it; who reads no schedulers needs none.
         beam::LayoutNames(vm.layout()).field(beam::runtime::ErtsSchedulerData::current_process),
         label, frames};
@@ -189,8 +190,10 @@ Result<StackTry> ProcessStacks::sampled(const Sample& sample) {
     const auto bottom = view.get(parts_.hend);
     const auto inside = std::min<std::uint64_t>(words_.size(), (bottom - top) / 8);
     words_.resize(inside);
-    auto frames = walk(
-        [&] { return walk_interrupted(node, sample.place, {top, words_, bottom}, parts_.frames); });
+    auto frames = walk([&] {
+        return walk_interrupted(node, sample.place, sample.link(), {top, words_, bottom},
+                                parts_.frames);
+    });
     // What is under the key of the initial call never changes; a label may.
     return shown(*process, StackProof::kSampled, std::move(frames), identity(*process, false));
 }
@@ -326,9 +329,9 @@ Result<Address> ProcessStacks::return_slot(Address scheduler) {
 }
 
 bool ProcessStacks::calls_by_register(Address returns_to) {
-    std::array<std::byte, 2> code{};
+    std::array<std::byte, sizeof(std::uint32_t)> code{};
     return parts_.node.vm().memory().read(returns_to - code.size(), code) &&
-           arch::x86_64::is_register_call(code);
+           arch::calls_register(parts_.node.vm().layout().architecture(), code);
 }
 
 std::optional<std::string> ProcessStacks::bif_of(Address export_entry) {

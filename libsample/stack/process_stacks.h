@@ -67,11 +67,12 @@ inline constexpr Address kExportEntry = 16;
 /// The fragments that note the function that they call in the process (`current`).
 bool notes_function(std::string_view fragment);
 
-/// Whether the code at a return address of native code begins with `mov rsp, [r13 + stop]`, that
-/// is, whether the call has left the stack's top in the process's structure
-/// (emit_leave_runtime<eStack>()); otherwise the JIT's code has kept it in a register, which native
-/// code may have saved anywhere. `stop`: of Process.
-bool takes_saved_stack(beam::Vm& vm, const beam::Field& stop, Address returns_to);
+/// Whether the code at a return address of native code begins with taking the stack's top from the
+/// process's structure, that is, whether the call has left it there (emit_leave_runtime<eStack>());
+/// otherwise the JIT's code has kept it in a register, which native code may have saved anywhere.
+/// `htop`, `stop`: of Process.
+bool takes_saved_stack(beam::Vm& vm, const beam::Field& htop, const beam::Field& stop,
+                       Address returns_to);
 
 /// Reads stacks of single processes of a node. Every stack that it gives is of one moment.
 class ProcessStacks {
@@ -120,7 +121,7 @@ class ProcessStacks {
     /// `scheduler`: its structure.
     Result<Address> return_slot(Address scheduler);
     bool takes_saved_stack(Address returns_to) {
-        return sampler::takes_saved_stack(parts_.node.vm(), parts_.stop, returns_to);
+        return sampler::takes_saved_stack(parts_.node.vm(), parts_.htop, parts_.stop, returns_to);
     }
     /// Whether the code before a return address is a call of what a register says: a fragment calls
     /// a BIF so, and the emulator's own functions directly (emit_call_light_bif_shared(),
@@ -150,7 +151,7 @@ class ProcessStacks {
         LiveTerms terms;
         beam::IdTable table;
         beam::PidWords pids;
-        beam::Field id, heap, hend, reg, stop, current, export_mfa, current_process;
+        beam::Field id, heap, hend, reg, htop, stop, current, export_mfa, current_process;
         std::optional<std::uint32_t> label_atom;
         std::size_t frames;
     };

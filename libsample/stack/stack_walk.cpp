@@ -1,7 +1,8 @@
 #include <libdump/base/return_if_error.h>
 #include <libdump/term/term_scheme.h>
 #include <libsample/stack/stack_walk.h>
-#include <libvm/arch/x86_64/call_code.h>
+#include <libvm/arch/aarch64/call_code.h>
+#include <libvm/arch/call_code.h>
 #include <libvm/beam/layout/term_bits.h>
 
 #include <fmt/format.h>
@@ -70,15 +71,49 @@ Result<StackFrames> walk_stack(const StackRules& rules, Address instruction,
 namespace {
 
 /// The code of the function before the place that it is at, as far as its frame may have been made
-/// there.
-Result<std::vector<std::byte>> code_before(ObservedNode& node, Address place) {
+/// there, and `more` bytes from there on.
+Result<std::vector<std::byte>> code_before(ObservedNode& node, Address place, std::size_t more) {
     const auto function = node.code().function_at(place);
     if (!function || function->start == 0 || function->start > place) {
         return std::vector<std::byte>();
     }
-    std::vector<std::byte> code(std::min<Address>(place - function->start, kCodeBefore));
-    RETURN_IF_ERROR(node.vm().memory().read(place - code.size(), code));
+    const auto before = std::min<Address>(place - function->start, kCodeBefore);
+    std::vector<std::byte> code(before + more);
+    RETURN_IF_ERROR(node.vm().memory().read(place - before, code));
     return code;
+}
+
+/// What is known of the innermost frame of an interrupted process: the place that decides what it
+/// holds, and the words of the stack from there on.
+struct Innermost {
+    Address place = 0;
+    Address top = 0;
+    std::span<const std::uint64_t> words;
+};
+
+Error called_in_an_unknown_way() {
+    return {ErrorCode::kChanged, "in shared code, called in an unknown way"};
+}
+
+/// Of a place in shared code: its call has put where it returns to on the stack.
+Result<Innermost> behind_pushed_return(ObservedNode& node, const StackWords& stack,
+                                       StackFrames& frames) {
+    if (stack.words.empty() || !node.code().in_code(stack.words.front())) {
+        return std::unexpected(called_in_an_unknown_way());
+    }
+    (void)add_fragment_return(node, stack.words, frames);
+    return Innermost{stack.words.front(), stack.begin + kWordBytes, stack.words.subspan(1)};
+}
+
+/// Of a place in shared code of aarch64: its call has put that into x30, unless it was jumped to,
+/// where x30 still leads to the caller of the function that jumped, as its frame does.
+Result<Innermost> behind_register(ObservedNode& node, Address link, const StackWords& stack,
+                                  StackFrames& frames) {
+    if (!node.code().in_code(link) || (!frames.returns.empty() && frames.returns.front() == link)) {
+        return std::unexpected(called_in_an_unknown_way());
+    }
+    frames.returns.insert(frames.returns.begin(), link);
+    return Innermost{link, stack.begin, stack.words};
 }
 
 }  // namespace
@@ -103,31 +138,37 @@ bool add_fragment_return(ObservedNode& node, std::span<const std::uint64_t> word
 }
 
 Result<StackFrames> walk_interrupted(ObservedNode& node, Address instruction,
-                                     const StackWords& stack, std::size_t most) {
+                                     std::optional<Address> link, const StackWords& stack,
+                                     std::size_t most) {
     const auto rules = rules_of(node);
     ASSIGN_OR_RETURN(auto frames, walk_stack(rules, instruction, stack, most));
-    // In a shared fragment the first word leads back to the function that is in it: the place that
-    // decides what its frame holds.
-    auto place = instruction;
-    Address top = stack.begin;
-    auto words = stack.words;
+    Innermost innermost{instruction, stack.begin, stack.words};
     if (!node.code().in_code(instruction)) {
-        if (words.empty() || !node.code().in_code(words.front()) ||
-            node.shared().name_at(instruction) == kYield) {
-            return fail(ErrorCode::kChanged, "in shared code, called in an unknown way");
+        if (node.shared().name_at(instruction) == kYield) {
+            return std::unexpected(called_in_an_unknown_way());
         }
-        place = words.front();
-        (void)add_fragment_return(node, words, frames);
-        top += kWordBytes;
-        words = words.subspan(1);
+        ASSIGN_OR_RETURN(innermost, link ? behind_register(node, *link, stack, frames)
+                                         : behind_pushed_return(node, stack, frames));
     }
-    if (between_functions(node, place)) {
+    if (between_functions(node, innermost.place)) {
         return fail(ErrorCode::kChanged, "between functions of a module");
     }
-    ASSIGN_OR_RETURN(const auto code, code_before(node, place));
-    const auto frame = arch::x86_64::last_frame_bytes(code);
-    if (frame && may_be_half_made(rules, words, *frame)) {
-        return fail(ErrorCode::kChanged, fmt::format("the frame at {:#x} may be half made", top));
+    ASSIGN_OR_RETURN(auto code,
+                     code_before(node, innermost.place, link ? sizeof(std::uint32_t) : 0));
+    if (link && innermost.place == instruction && arch::aarch64::return_is_in_register(code)) {
+        if (!rules.in_code(*link)) {
+            return fail(ErrorCode::kChanged, "its return address is in no loaded code");
+        }
+        frames.returns.insert(frames.returns.begin(), *link);
+        return frames;
+    }
+    if (link && !code.empty()) {
+        code.resize(code.size() - sizeof(std::uint32_t));
+    }
+    const auto frame = arch::last_frame_bytes(node.vm().layout().architecture(), code);
+    if (frame && may_be_half_made(rules, innermost.words, *frame)) {
+        return fail(ErrorCode::kChanged,
+                    fmt::format("the frame at {:#x} may be half made", innermost.top));
     }
     return frames;
 }

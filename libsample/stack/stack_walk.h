@@ -52,11 +52,13 @@ bool add_fragment_return(ObservedNode& node, std::span<const std::uint64_t> word
                          StackFrames& frames);
 
 /// The stack of a process that was interrupted in Erlang code: `instruction` and the words from the
-/// stack pointer on are of one moment. The innermost frame may have just been made, with words in
-/// it that were not written yet; kChanged: where it ends is not certain. kImplausible as
-/// walk_stack().
+/// stack's top on are of one moment. `link`: of aarch64, what x30 had, which is where the function
+/// or fragment returns to if the stack lacks that. The innermost frame may have just been made,
+/// with words in it that were not written yet; kChanged: where it ends is not certain. kImplausible
+/// as walk_stack().
 Result<StackFrames> walk_interrupted(ObservedNode& node, Address instruction,
-                                     const StackWords& stack, std::size_t most);
+                                     std::optional<Address> link, const StackWords& stack,
+                                     std::size_t most);
 
 /// Whether a place in a module's code is in none of its functions: before the first or behind the
 /// last are jumps to shared code, which all of them use.

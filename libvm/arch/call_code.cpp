@@ -44,6 +44,36 @@ std::optional<std::size_t> behind_register_call(Architecture architecture, Code 
     return std::nullopt;
 }
 
+bool takes_stack_from_structure(Architecture architecture, Code code, const TopFields& fields) {
+    switch (architecture) {
+        case Architecture::kX86_64:
+            return x86_64::stack_from_structure(code, fields.stack_top).has_value();
+        case Architecture::kAarch64:
+            return aarch64::stack_from_structure(code, fields);
+    }
+    return false;
+}
+
+bool calls_register(Architecture architecture, Code code) {
+    switch (architecture) {
+        case Architecture::kX86_64:
+            return code.size() >= 2 && x86_64::is_register_call(code.last<2>());
+        case Architecture::kAarch64:
+            return aarch64::behind_register_call(code) == code.size();
+    }
+    return false;
+}
+
+std::optional<std::uint32_t> last_frame_bytes(Architecture architecture, Code code) {
+    switch (architecture) {
+        case Architecture::kX86_64:
+            return x86_64::last_frame_bytes(code);
+        case Architecture::kAarch64:
+            return aarch64::last_frame_bytes(code);
+    }
+    return std::nullopt;
+}
+
 std::size_t live_before_bytes(Architecture architecture) {
     return architecture == Architecture::kX86_64 ? x86_64::kLiveBefore : aarch64::kLiveBefore;
 }

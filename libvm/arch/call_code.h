@@ -24,6 +24,18 @@ std::optional<std::size_t> behind_register_call(Architecture architecture, Code 
 std::size_t live_before_bytes(Architecture architecture);
 std::optional<std::uint64_t> live_before_call(Architecture architecture, Code code);
 
+/// Whether the first instructions behind a call of native code load the Erlang stack's top from the
+/// process's structure: the call has left it there.
+bool takes_stack_from_structure(Architecture architecture, Code code, const TopFields& fields);
+
+/// Whether the code before a return address is a call of what a register says. On aarch64 that is
+/// so for the emulator's own functions too, whose address has just been put into it.
+bool calls_register(Architecture architecture, Code code);
+
+/// The bytes that the last instruction of `code` to make a frame takes from the Erlang stack.
+/// Nothing: there is none.
+std::optional<std::uint32_t> last_frame_bytes(Architecture architecture, Code code);
+
 /// Of a thread in native code; `registers`: the address of its scheduler's registers, at which the
 /// stack of native code ends. Nothing: its frames do not lead there.
 std::optional<NativeReturns> native_returns(Architecture architecture,

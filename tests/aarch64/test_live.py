@@ -86,9 +86,9 @@ class Live(zoo_there.ZooThere):
                 whole_node.compare_allocators(self, tools.analyze_json("allocators", dump), told, numbers)
 
     def test_what_is_not_there_refuses(self):
-        refused = self.machine.run(f"exec {self.machine.share}/beamdump-sample profile --duration 1s {self.node.pid}")
+        refused = self.machine.run(f"exec {self.machine.share}/beamdump-sample alloc --duration 1s {self.node.pid}")
         self.assertEqual((refused.status, refused.diagnostics),
-                         (1, "beamdump-sample: this program cannot read native frames of aarch64 yet\n"))
+                         (1, "beamdump-sample: this program cannot sample threads on aarch64 yet\n"))
 
     def stacks_in_a_stop(self):
         ended = self.machine.run(f"exec {self.machine.share}/beamdump-sample stacks --json --all --stop "

@@ -111,6 +111,65 @@ std::optional<std::size_t> behind_register_call(Code code) {
     return std::nullopt;
 }
 
+bool stack_from_structure(Code code, const TopFields& fields) {
+    const auto words = words_of(code);
+    const auto offset = static_cast<std::uint32_t>(fields.stack_top / sizeof(std::uint64_t));
+    const auto load = 0xf9400000U | offset << 10U | kProcess << 5U | kStackTop;
+    const auto pair = pair_of_tops(0xa9400000, fields.heap_top);
+    return std::ranges::any_of(words,
+                               [&](std::uint32_t word) { return word == pair || word == load; });
+}
+
+std::optional<std::uint32_t> last_frame_bytes(Code code) {
+    const auto words = words_of(code);
+    const auto last = std::ranges::find_if(words.rbegin(), words.rend(), [](std::uint32_t word) {
+        return (word & 0xff8003ffU) == (0xd1000000U | kStackTop << 5U | kStackTop);
+    });
+    if (last == words.rend()) {
+        return std::nullopt;
+    }
+    constexpr std::uint32_t kShift = 12;
+    const auto bytes = *last >> 10U & 0xfffU;
+    return (*last >> 22U & 1U) != 0 ? bytes << kShift : bytes;
+}
+
+bool return_is_in_register(Code code) {
+    constexpr std::uint32_t kReturn = 30;
+    constexpr std::uint32_t kPush = 0xf81f8e9e;  // str x30, [x20, #-8]!
+    /// A return address is taken back so shortly before it is used.
+    constexpr std::size_t kMostBetween = 16;
+    auto words = words_of(code);
+    if (words.empty()) {
+        return false;
+    }
+    if (words.back() == kPush) {
+        return true;
+    }
+    words.pop_back();
+    std::size_t seen = 0;
+    for (auto at = words.rbegin(); at != words.rend() && seen < kMostBetween; ++at, ++seen) {
+        const auto word = *at;
+        const auto first = word & kRegisterMask, second = word >> 10U & kRegisterMask;
+        const bool from_stack = (word >> 5U & kRegisterMask) == kStackTop;
+        // ldr with post-index or an offset; ldp with post-index, or with an offset
+        const bool loads =
+            (word & 0xffe00c00U) == 0xf8400400U || (word & 0xffc00000U) == 0xf9400000U;
+        const bool loads_pair =
+            (word & 0xffc00000U) == 0xa8c00000U || (word & 0xffc00000U) == 0xa9400000U;
+        if (from_stack && ((loads && first == kReturn) ||
+                           (loads_pair && (first == kReturn || second == kReturn)))) {
+            return true;
+        }
+        const bool branches =
+            (word & 0xfc000000U) == 0x14000000U || (word & 0xfe000000U) == 0xd6000000U;
+        const bool calls = (word & 0xfc000000U) == 0x94000000U;
+        if (word == kPush || branches || calls) {
+            return false;
+        }
+    }
+    return false;
+}
+
 std::optional<std::uint64_t> live_before_call(std::span<const std::byte, kLiveBefore> code) {
     constexpr std::uint32_t kLive = 3;
     const auto words = words_of(code);

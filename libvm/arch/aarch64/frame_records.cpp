@@ -11,8 +11,6 @@ constexpr std::size_t kFramePointer = 29;
 constexpr std::size_t kReturnAddress = 30;
 constexpr std::size_t kMostRecords = 128;
 constexpr std::uint64_t kRecordBytes = 16;
-/// A signature is in the bits that no address of a process has.
-constexpr std::uint64_t kAddressBits = (std::uint64_t{1} << 48U) - 1;
 
 using Record = std::array<std::uint64_t, 2>;
 
@@ -31,7 +29,7 @@ std::optional<NativeReturns> native_returns(const ThreadRegisters& thread, std::
             !memory.read(at, std::as_writable_bytes(std::span(record))) || record[0] <= at) {
             return std::nullopt;
         }
-        returns.push_back(record[1] & kAddressBits);
+        returns.push_back(without_signature(record[1]));
         at = record[0];
     }
     if (at == of_fragment) {
@@ -40,10 +38,10 @@ std::optional<NativeReturns> native_returns(const ThreadRegisters& thread, std::
             record[0] != registers) {
             return std::nullopt;
         }
-        found.caller = record[1] & kAddressBits;
+        found.caller = without_signature(record[1]);
     }
     if (returns.empty()) {
-        returns.push_back(thread.general()[kReturnAddress] & kAddressBits);
+        returns.push_back(without_signature(thread.general()[kReturnAddress]));
     }
     found.to_code = returns.back();
     returns.pop_back();

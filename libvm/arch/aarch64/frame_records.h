@@ -9,7 +9,14 @@
 
 namespace beamdump::arch::aarch64 {
 
-/// See arch::native_returns(): addresses are without signatures (PAC). Follows the frame records of
+/// A return address as it was before a function signed it (PAC): its signature is in the bits that
+/// no address of a process has.
+constexpr std::uint64_t without_signature(std::uint64_t address) {
+    constexpr std::uint64_t kAddressBits = (std::uint64_t{1} << 48U) - 1;
+    return address & kAddressBits;
+}
+
+/// See arch::native_returns(): addresses are without signatures. Follows the frame records of
 /// native code that compiled code has called (the procedure call standard for aarch64: x29 leads to
 /// a pair of the caller's x29 and a return address). Compiled code runs with x29 and sp at the
 /// scheduler's registers; its fragments put a record right below them (jit/arm/process_main.cpp;

@@ -94,7 +94,7 @@ void NativeCalls::prepare() {
     }
     // Without either, processes are not known where it is needed.
     (void)frames_.read_modules().has_value();
-    if (!std::exchange(prepared_, true)) {
+    if (!std::exchange(prepared_, true) && arch::knows_code(architecture_)) {
         if (auto opened = target::NativeFrames::open(vm_->target())) {
             native_frames_ = std::move(*opened);
         }
@@ -342,10 +342,11 @@ bool NativeCalls::stays_in_other(Seen& seen, const target::ThreadRegisters& thre
 Address saved_stack(Vm& vm, const target::JitCaller& caller) {
     constexpr std::size_t kMoveBytes = 3;
     std::array<std::byte, kMoveBytes> code{};
-    const auto from = vm.memory().read(caller.returns_to, code)
+    const auto from = vm.layout().architecture() == Architecture::kX86_64 &&
+                              vm.memory().read(caller.returns_to, code)
                           ? arch::x86_64::stack_from_register(code)
                           : std::nullopt;
-    return from == arch::x86_64::SavedStack::kR12 ? caller.r12 : caller.rbp;
+    return from == arch::x86_64::SavedStack::kR12 ? caller.stack_top_of_24 : caller.stack_top;
 }
 
 /// Whether code goes on, where a call returns to, with the tops of stack and heap from registers,
@@ -403,7 +404,7 @@ std::optional<YieldState::State> NativeCalls::unwound(const target::ThreadRegist
     if (!vm_->target().memory().read(thread.stack_pointer, bytes)) {
         return std::nullopt;
     }
-    const auto found = native_frames_->unwind(target::stack_of(thread, bytes),
+    const auto found = native_frames_->unwind(target::stack_of(architecture_, thread, bytes),
                                               [this](Address at) { return frames_.in_code(at); });
     const auto& caller = found.caller;
     if (!caller || caller->returns_to != call.returns_to || caller->process != call.process ||

@@ -266,7 +266,7 @@ std::int64_t ThreadStop::detach_all(const BeforeRelease& before) {
 
 ThreadStop::ThreadStop(ThreadStop&& other) noexcept
     : pid_(other.pid_),
-      terms_(other.terms_),
+      terms_(std::move(other.terms_)),
       deadline_ns_(other.deadline_ns_),
       threads_(std::move(other.threads_)),
       states_(std::move(other.states_)),

@@ -1,5 +1,7 @@
 #include <libdump/base/return_if_error.h>
-#include <libvm/arch/known_code.h>
+#include <libvm/arch/aarch64/dwarf.h>
+#include <libvm/arch/aarch64/frame_records.h>
+#include <libvm/arch/x86_64/dwarf.h>
 #include <libvm/target/image/debug_file.h>
 #include <libvm/target/unwind/function_starts.h>
 #include <libvm/target/unwind/native_frames.h>
@@ -26,6 +28,7 @@ struct DwflEnd {
 
 /// What libdw's callbacks are given during one unwinding.
 struct Unwinding {
+    Architecture architecture = Architecture::kX86_64;
     const ThreadStack* stack = nullptr;
     const std::function<bool(Address)>* is_jit = nullptr;
     NativeStack found{};
@@ -55,7 +58,7 @@ bool get_thread(Dwfl* /*dwfl*/, pid_t /*thread*/, void* argument, void** thread_
 
 bool read_stack(Dwfl* /*dwfl*/, Dwarf_Addr address, Dwarf_Word* result, void* argument) {
     const auto& stack = *static_cast<const Unwinding*>(argument)->stack;
-    const auto top = stack.at(ThreadStack::Register::kRsp);
+    const auto top = stack.stack_pointer;
     if (address < top || stack.bytes.size() < sizeof(*result) ||
         address - top > stack.bytes.size() - sizeof(*result)) {
         return false;
@@ -65,7 +68,8 @@ bool read_stack(Dwfl* /*dwfl*/, Dwarf_Addr address, Dwarf_Word* result, void* ar
 }
 
 bool set_registers(Dwfl_Thread* thread, void* argument) {
-    const auto& registers = static_cast<const Unwinding*>(argument)->stack->registers;
+    const auto& stack = *static_cast<const Unwinding*>(argument)->stack;
+    const auto& registers = stack.registers;
     for (std::size_t at = 0; at < registers.size(); ++at) {
         if (!registers.at(at)) {
             continue;
@@ -74,6 +78,10 @@ bool set_registers(Dwfl_Thread* thread, void* argument) {
         if (!dwfl_thread_state_registers(thread, static_cast<int>(at), 1, &value)) {
             return false;
         }
+    }
+    // What returns to where is in another register there.
+    if (static_cast<const Unwinding*>(argument)->architecture == Architecture::kAarch64) {
+        dwfl_thread_state_register_pc(thread, stack.instruction);
     }
     return true;
 }
@@ -87,15 +95,30 @@ constexpr Dwfl_Thread_Callbacks kThreadCallbacks = {
     .thread_detach = nullptr,
 };
 
-std::optional<std::uint64_t> register_of(Dwfl_Frame* frame, ThreadStack::Register name) {
+template <typename Register>
+std::optional<std::uint64_t> register_of(Dwfl_Frame* frame, Register name) {
     Dwarf_Word value = 0;
     return dwfl_frame_reg(frame, static_cast<unsigned>(name), &value) == 0 ? std::optional(value)
                                                                            : std::nullopt;
 }
 
 /// Nothing if its registers are not known.
-std::optional<JitCaller> caller_of(Dwfl_Frame* frame, Address returns_to) {
-    using enum ThreadStack::Register;
+std::optional<JitCaller> caller_on_aarch64(Dwfl_Frame* frame, Address returns_to) {
+    using enum arch::aarch64::DwarfRegister;
+    const auto process = register_of(frame, kProcess);
+    const auto stack_top = register_of(frame, kStackTop);
+    if (!process || !stack_top) {
+        return std::nullopt;
+    }
+    return JitCaller{.returns_to = returns_to,
+                     .process = *process,
+                     .stack_top = *stack_top,
+                     .heap_top = register_of(frame, kHeapTop).value_or(0),
+                     .reductions_left = register_of(frame, kReductionsLeft)};
+}
+
+std::optional<JitCaller> caller_on_x86_64(Dwfl_Frame* frame, Address returns_to) {
+    using enum arch::x86_64::DwarfRegister;
     const auto process = register_of(frame, kR13);
     const auto rbp = register_of(frame, kRbp);
     const auto r12 = register_of(frame, kR12);
@@ -118,9 +141,14 @@ int take_frame(Dwfl_Frame* frame, void* argument) {
     if (!dwfl_frame_pc(frame, &place, &interrupted) || found.places.size() == kMostNativeFrames) {
         return DWARF_CB_ABORT;
     }
+    if (unwinding.architecture == Architecture::kAarch64) {
+        place = arch::aarch64::without_signature(place);
+    }
     if ((*unwinding.is_jit)(place)) {
         found.leads_to = place;
-        found.caller = caller_of(frame, place);
+        found.caller = unwinding.architecture == Architecture::kAarch64
+                           ? caller_on_aarch64(frame, place)
+                           : caller_on_x86_64(frame, place);
         return DWARF_CB_ABORT;
     }
     // Minus one: a call may be the last instruction of its function.
@@ -210,16 +238,25 @@ std::string place_in_file(Dwfl_Module* module, Address address) {
 
 }  // namespace
 
-ThreadStack stack_of(const ThreadRegisters& thread, std::span<const std::byte> bytes) {
-    using enum ThreadStack::Register;
-    // As `general()` has them.
+ThreadStack stack_of(Architecture architecture, const ThreadRegisters& thread,
+                     std::span<const std::byte> bytes) {
+    using enum arch::x86_64::DwarfRegister;
+    // As `general()` has them; those of aarch64 are in DWARF's order.
     static constexpr std::array kOrder = {kRax, kRbx, kRcx, kRdx, kRsi, kRdi, kRbp, kRsp,
                                           kR8,  kR9,  kR10, kR11, kR12, kR13, kR14, kR15};
-    ThreadStack found{.thread = thread.thread, .bytes = bytes};
-    for (std::size_t at = 0; at < std::min(kOrder.size(), thread.general_count); ++at) {
-        found.set(kOrder.at(at), thread.general()[at]);
+    const bool is_x86_64 = architecture == Architecture::kX86_64;
+    ThreadStack found{.thread = thread.thread,
+                      .instruction = thread.instruction,
+                      .stack_pointer = thread.stack_pointer,
+                      .bytes = bytes};
+    const auto count = is_x86_64 ? kOrder.size() : found.registers.size();
+    for (std::size_t at = 0; at < std::min(count, thread.general_count); ++at) {
+        found.registers.at(is_x86_64 ? static_cast<std::size_t>(kOrder.at(at)) : at) =
+            thread.general()[at];
     }
-    found.set(kRip, thread.instruction);
+    if (is_x86_64) {
+        found.registers.at(static_cast<std::size_t>(kRip)) = thread.instruction;
+    }
     return found;
 }
 
@@ -283,11 +320,6 @@ NativeFrames::NativeFrames(std::unique_ptr<Session, SessionDeleter> session)
     : session_(std::move(session)) {}
 
 Result<NativeFrames> NativeFrames::open(Target& target) {
-    if (!arch::knows_code(target.image().architecture())) {
-        return fail(ErrorCode::kUnsupported,
-                    fmt::format("this program cannot read native frames of {} yet",
-                                name_of(target.image().architecture())));
-    }
     std::unique_ptr<Session, SessionDeleter> session(new Session);
     session->target = &target;
     session->folders = {target.root(), target.debug_folder()};
@@ -297,14 +329,17 @@ Result<NativeFrames> NativeFrames::open(Target& target) {
 
 NativeStack NativeFrames::unwind(const ThreadStack& thread,
                                  const std::function<bool(Address)>& is_jit) {
-    session_->unwinding = {.stack = &thread, .is_jit = &is_jit, .found = {}};
+    session_->unwinding = {.architecture = session_->target->image().architecture(),
+                           .stack = &thread,
+                           .is_jit = &is_jit,
+                           .found = {}};
     // An error means that the frames end before they lead anywhere: what was found stands.
     const int outcome = dwfl_getthread_frames(session_->dwfl.get(), thread.thread, take_frame,
                                               &session_->unwinding);
     auto found = std::move(session_->unwinding.found);
     found.whole = found.leads_to || outcome == DWARF_CB_OK;
     if (found.places.empty()) {
-        found.places.push_back(thread.at(ThreadStack::Register::kRip));
+        found.places.push_back(thread.instruction);
     }
     return found;
 }

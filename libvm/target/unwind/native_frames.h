@@ -1,6 +1,6 @@
 #pragma once
 
-#include <libvm/arch/x86_64/dwarf.h>
+#include <libdump/base/architecture.h>
 #include <libvm/target/process/threads.h>
 #include <libvm/target/target.h>
 
@@ -19,35 +19,30 @@ using memory::Address;
 
 /// Registers and the bytes of the stack of a thread at one moment.
 struct ThreadStack {
-    using Register = arch::x86_64::DwarfRegister;
     /// As many as the architecture with the most has, by DWARF's numbers.
     static constexpr std::size_t kRegisters = 33;
 
     pid_t thread = 0;
+    Address instruction = 0;
+    Address stack_pointer = 0;
     std::array<std::optional<std::uint64_t>, kRegisters> registers{};  ///< those that are known
     std::span<const std::byte> bytes{};  ///< from the stack pointer on
-
-    void set(Register name, std::uint64_t value) {
-        registers.at(static_cast<std::size_t>(name)) = value;
-    }
-    [[nodiscard]] std::uint64_t at(Register name) const {
-        return registers.at(static_cast<std::size_t>(name)).value_or(0);
-    }
 };
 
 /// What a stopped thread is unwound by. Refers to `bytes`, those of its stack.
-ThreadStack stack_of(const ThreadRegisters& thread, std::span<const std::byte> bytes);
+ThreadStack stack_of(Architecture architecture, const ThreadRegisters& thread,
+                     std::span<const std::byte> bytes);
 
 /// What the JIT's code had in registers when it called native code (jit/x86/beam_asm.hpp, OTP 24 to
-/// 29).
+/// 29; jit/arm/beam_asm.hpp, OTP 25 to 29).
 struct JitCaller {
     Address returns_to = 0;
-    Address process = 0;  ///< r13
-    /// The Erlang stack's top is in one of these, in calls that do not save it: in which one, the
-    /// code behind the call says (beam::saved_stack()).
-    Address rbp = 0, r12 = 0;
-    Address heap_top = 0;                            ///< r15; 0: not known
-    std::optional<std::uint64_t> reductions_left{};  ///< r14
+    Address process = 0;
+    /// The Erlang stack's top, in calls that do not save it; of OTP 24 it is in another register:
+    /// in which one, the code behind the call says (beam::saved_stack()).
+    Address stack_top = 0, stack_top_of_24 = 0;
+    Address heap_top = 0;  ///< 0: not known
+    std::optional<std::uint64_t> reductions_left{};
 };
 
 /// Native frames of a thread.
@@ -77,8 +72,7 @@ struct NativePlace {
 /// own root; no network is asked for any.
 class NativeFrames {
   public:
-    /// Opens the files that the node has mapped. Non-owning. kUnsupported: libdw refuses them, or
-    /// the node is not of x86-64.
+    /// Opens the files that the node has mapped. Non-owning. kUnsupported: libdw refuses them.
     static Result<NativeFrames> open(target::Target& target);
 
     /// By the thread's registers and stack bytes alone. `is_jit`: whether an address is in the

@@ -43,7 +43,7 @@ constexpr std::array kLeftOut = {
     "--layout"sv,  // given when the server starts
     "--no-symbols"sv,
     "--stop"sv,  // the node is never stopped
-    "--max-pause"sv,
+    "--stops"sv,      "--max-pause"sv,
     "--format"sv,  // for other programs
     "--once"sv,    // always given
     "--count"sv,

@@ -50,6 +50,7 @@ struct RawOptions {
     bool stacks = false;
     bool exact = false;
     bool readings = false;
+    bool stops = false;
     bool off_cpu = false;
     std::uint64_t limit = ProfileCommand().limit;
     std::uint64_t seconds = static_cast<std::uint64_t>(McpCommand().longest.count());
@@ -137,6 +138,12 @@ void declare_sampling(CLI::App& command, RawOptions& raw) {
     declare_limit(command, raw);
 }
 
+CLI::Option* declare_stops(CLI::App& command, RawOptions& raw) {
+    return command.add_flag("--stops", raw.stops,
+                            "Without perf events: stop each thread that runs, one at a\ntime, for "
+                            "a fraction of a millisecond, and read where\nit is");
+}
+
 CLI::App* declare_profile(CLI::App& app, RawOptions& raw) {
     auto* command = app.add_subcommand(
         "profile", "Show which functions use processor time, by samples of the node's threads.");
@@ -150,6 +157,7 @@ CLI::App* declare_profile(CLI::App& app, RawOptions& raw) {
                    "Instead: where processes wait, how many, and for how\nlong the same ones have")
         ->excludes("--readings")
         ->excludes("--rate");
+    declare_stops(*command, raw)->excludes("--readings")->excludes("--off-cpu");
     command->footer(
         "Example: beamdump-sample profile rabbit@host --duration 30s --by name\n"
         "Example: beamdump-sample profile rabbit@host --off-cpu\n"
@@ -171,6 +179,7 @@ CLI::App* declare_blame(CLI::App& app, RawOptions& raw) {
                       "Count and sample calls, by breakpoints of the\nprocessor; of at most four "
                       "functions");
     declare_sampling(*command, raw);
+    declare_stops(*command, raw)->excludes("--exact");
     command->footer(
         "Example: beamdump-sample blame rabbit@host --native gc --duration 30s\n"
         "Example: beamdump-sample blame rabbit@host --native copy\n"
@@ -330,6 +339,7 @@ Result<ProfileCommand> profile_command(RawOptions raw) {
     command.options.exact = raw.exact;
     command.options.rate = static_cast<std::uint32_t>(raw.rate);
     command.options.readings = raw.readings;
+    command.stops = raw.stops;
     command.off_cpu = raw.off_cpu;
     const auto by = command.options.by;
     if (raw.off_cpu && (by == SamplesBy::kScheduler || by == SamplesBy::kThread)) {

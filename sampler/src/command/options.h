@@ -63,6 +63,7 @@ struct ProfileCommand {
     ProfileOptions options;
     std::optional<StackFormat> format{};  ///< in place of text or JSON
     bool off_cpu = false;                 ///< where processes wait, not what uses processor time
+    bool stops = false;                   ///< samples by stops of threads, not by perf events
     std::size_t limit = 30;               ///< rows of a table
 };
 

@@ -189,7 +189,7 @@ int run_waits(const ProfileCommand& command, ObservedNode& node, program::Stream
 }
 
 int run_profile(const ProfileCommand& command, program::Streams& streams, Output& output,
-                const std::atomic<bool>& cancelled) {
+                const std::atomic<bool>& cancelled, target::StopTracker& stops) {
     if (auto fit = check_output(output, command.format); !fit) {
         return give_up(streams, fit.error());
     }
@@ -202,7 +202,9 @@ int run_profile(const ProfileCommand& command, program::Streams& streams, Output
     if (command.off_cpu) {
         return run_waits(command, **node, streams, cancelled, output);
     }
-    auto report = collect_profile(**node, command.options, cancelled);
+    auto options = command.options;
+    options.stops = command.stops ? &stops : nullptr;
+    auto report = collect_profile(**node, options, cancelled);
     if (report) {
         if (auto written = write_report(command, *report, report->profile.stacks(), profile_terms,
                                         profile_text, profile_json, output);
@@ -332,7 +334,7 @@ int run_mcp(const McpCommand& command, program::Streams& streams, Output& output
 int ask_node(const Command& command, program::Streams& streams, Output& output,
              const std::atomic<bool>& cancelled, target::StopTracker& stops) {
     if (const auto* profile = std::get_if<ProfileCommand>(&command)) {
-        return run_profile(*profile, streams, output, cancelled);
+        return run_profile(*profile, streams, output, cancelled, stops);
     }
     if (const auto* alloc = std::get_if<AllocCommand>(&command)) {
         return run_alloc(*alloc, streams, output, cancelled);

@@ -18,10 +18,12 @@ from support import schemas, tools
 from support.nif import build_nif
 from support.node import start_workload
 from support.paths import SAMPLE
+from support.watched import eventually
 
 SAMPLES = int(os.environ.get("BEAMDUMP_SAMPLES", "3000"))
 POINTS = 5
 RATE = 1500
+STOPS_RATE = 250  # a stop takes some 0.2 ms
 DONE, INCOMPLETE = 0, 3
 NO_PROCESS = ("emulator", "other_thread")
 NATIVE = {"unpack": "erlang:tuple_to_list/1", "lookup": "ets:lookup/2"}
@@ -44,13 +46,28 @@ class Shares(unittest.TestCase):
         cls.addClassCleanup(cls.node.stop)
 
     def test_shares(self):
+        self.compare_shares()
+
+    def test_shares_by_stops(self):
+        """Threads stand while they are read: callers are known of nearly all."""
+        account = self.compare_shares("--stops", samples=SAMPLES * 2 // 3, rate=STOPS_RATE)
+        known = account["exact"] + account.get("all_read_after", 0) + account.get("read_after", 0)
+        # Dirty schedulers that have no process, and those that collect, are the others.
+        self.assertGreater(known, 0.9 * (known + account.get("function_only", 0)), account)
+
+    def compare_shares(self, *options, samples=SAMPLES, rate=RATE):
         parts = dict.fromkeys(PARTS, 0)
         native = dict.fromkeys(NATIVE, 0)
         told = dict.fromkeys(PARTS, 0)
         account, other, runs = {}, 0, 0
-        while sum(parts.values()) < SAMPLES:
+        while sum(parts.values()) < samples:
             before = spent(self, self.node)
-            answer, _ = profile(self.node)
+            answer, _ = profile(self.node, *options, rate=rate)
+            if options:
+                self.assertEqual(answer["mode"], "stops")
+                self.assertGreater(answer["stops"]["count"], 0)
+                # All that are stopped are let go within 20 ms.
+                self.assertLess(answer["stops"]["longest_ns"], 25_000_000)
             for part, after in spent(self, self.node).items():
                 told[part] += after - before[part]
             check_sums(self, answer)
@@ -83,6 +100,7 @@ class Shares(unittest.TestCase):
         # Outside of the parts are the schedulers' work, and one_round/1 and loop/1 themselves.
         self.assertLess(other, 0.3 * (total + other))
         self.assertGreater(account["exact"], 0.25 * total)
+        return account
 
     def test_groups(self):
         """Each way to group has all samples, and the worker's group is the largest."""
@@ -165,6 +183,37 @@ class Shares(unittest.TestCase):
             self.assertEqual("sampling by perf events is forbidden" in ended.stderr, forbidden)
             self.assertTrue(any(stack["frames"][-1].startswith(("profiled:", "lists:"))
                                 for stack in answer["stacks"]), answer["stacks"])
+
+    def test_stops_without_perf_events(self):
+        """They need none."""
+        ended = subprocess.run(
+            [SAMPLE, "profile", "--json", "--duration", "1s", "--stops", str(self.node.pid)],
+            stdin=subprocess.DEVNULL, capture_output=True, text=True,
+            preexec_fn=tools.without_perf_events)
+        self.assertIn(ended.returncode, (DONE, INCOMPLETE), ended.stderr)
+        answer = json.loads(ended.stdout)
+        schemas.validate(answer, "profile")
+        self.assertEqual((answer["mode"], answer["kernel_sampled"]), ("stops", False))
+        self.assertIn("profiled:loop/1", {stack["frames"][0] for stack in answer["stacks"]})
+
+    def threads_in_a_stop(self):
+        """How many of the node's threads a tracer has stopped."""
+        return sum("\nState:\tt" in status.read_text()
+                   for status in pathlib.Path(f"/proc/{self.node.pid}/task").glob("*/status"))
+
+    def test_killed_in_a_stop(self):
+        """The thread that it had stopped goes on."""
+        running = subprocess.Popen([SAMPLE, "profile", "--duration", "1m", "--rate", "1000", "--stops",
+                                    str(self.node.pid)], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+        self.addCleanup(running.wait)
+        self.addCleanup(running.kill)
+        while not self.threads_in_a_stop():
+            self.assertIsNone(running.poll())
+        running.send_signal(signal.SIGKILL)
+        self.assertEqual(running.wait(), -signal.SIGKILL)
+        self.assertTrue(eventually(lambda: not self.threads_in_a_stop(), 10))
+        self.assertEqual(self.node.status_field("TracerPid"), 0)
+        self.assertEqual(self.node.ask("ping"), "pong")
 
     def test_killed(self):
         """Perf events are descriptors of the profiler: nothing is in the node."""

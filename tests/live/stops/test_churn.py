@@ -26,7 +26,8 @@ KNOWN = ("monitors", "code", "persistent")
 # What is born and dies while it is read: each capture could go on for ever.
 BORN = ("processes", "ets")
 SAMPLES = {"stacks": ("--all",), "top": ("--json", "--interval", "200ms", "--once"),
-           "profile": ("--duration", "300ms", "--format", "folded")}
+           "profile": ("--duration", "300ms", "--format", "folded"),
+           "profile --stops": ("--duration", "300ms")}
 # In the soak, every command of the sampler.
 if CHURNS:
     SAMPLES |= {

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <utility>
 
 namespace beamdump::arch::host {
@@ -13,7 +14,8 @@ namespace beamdump::arch::host {
 /// Compiled code keeps the running process in x21 and its heap's top in x23; the Erlang stack is
 /// not the one at the stack pointer (jit/arm/beam_asm.hpp).
 enum class SampledRegister : std::uint8_t {
-    kSavedStack = 20,
+    kErlangStack = 20,
+    kSavedStack = kErlangStack,
     kSavedStackOf24 = kSavedStack,  ///< OTP 24 has no JIT for it
     kProcess = 21,
     kHeapTop = 23,
@@ -25,18 +27,24 @@ enum class SampledRegister : std::uint8_t {
 inline constexpr std::size_t kSampledNumbers = 33;
 inline constexpr std::uint64_t kSampledRegisters = (std::uint64_t{1} << kSampledNumbers) - 1;
 
-/// By DWARF's numbers, which are the kernel's.
+/// Whether the Erlang stack is another one than that at the stack pointer.
+inline constexpr bool kOwnErlangStack = true;
+
+/// What a call of Erlang code returns to is in this register first.
+inline constexpr std::optional<SampledRegister> kLink = static_cast<SampledRegister>(30);
+
+/// By DWARF's numbers, which are the kernel's: x0 to x30 and sp.
 inline constexpr auto kDwarfOrder = [] {
-    std::array<SampledRegister, kSampledNumbers> all{};
+    std::array<SampledRegister, kSampledNumbers - 1> all{};
     for (std::size_t number = 0; number < all.size(); ++number) {
         all[number] = static_cast<SampledRegister>(number);
     }
     return all;
 }();
 
-/// Those that functions keep, x19 to x29, and their places in ThreadRegisters::general().
+/// Those that functions keep, x19 to x29, and x30, with their places in ThreadRegisters::general().
 inline constexpr auto kKeptByFunctions = [] {
-    std::array<std::pair<SampledRegister, std::size_t>, 11> kept{};
+    std::array<std::pair<SampledRegister, std::size_t>, 12> kept{};
     for (std::size_t at = 0; at < kept.size(); ++at) {
         kept[at] = {static_cast<SampledRegister>(at + 19), at + 19};
     }

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <utility>
 
 namespace beamdump::arch::host {
@@ -36,6 +37,7 @@ enum class SampledRegister : std::uint8_t {
     kStackPointer = kRsp,
     kProcess = kR13,
     kHeapTop = kR15,
+    kErlangStack = kRsp,
     kSavedStack = kRbp,
     kSavedStackOf24 = kR12,  ///< of OTP 24
 };
@@ -43,6 +45,12 @@ enum class SampledRegister : std::uint8_t {
 /// What a sample asks the kernel for, a bit for each, and one past the last one's number.
 inline constexpr std::uint64_t kSampledRegisters = 0xff01ffU;
 inline constexpr std::size_t kSampledNumbers = 24;
+
+/// Whether the Erlang stack is another one than that at the stack pointer.
+inline constexpr bool kOwnErlangStack = false;
+
+/// What a call of Erlang code returns to is on its stack at once.
+inline constexpr std::optional<SampledRegister> kLink = std::nullopt;
 
 /// By DWARF's numbers.
 inline constexpr std::array kDwarfOrder = {

@@ -1,5 +1,6 @@
 #include "support/fake_memory.h"
 
+#include <libvm/arch/aarch64/call_code.h>
 #include <libvm/arch/call_code.h>
 #include <libvm/arch/code_constants.h>
 #include <libvm/arch/system_calls.h>
@@ -58,6 +59,49 @@ TEST(CallsOnAarch64, AFragmentSaysWhatItCallsAndWhereItGoesOn) {
         fragment_call(kHere, code_of(heavy_bif()), kFragmentBegin, Called::kRegister, kFields);
     ASSERT_TRUE(given);
     EXPECT_FALSE(given->callee);
+}
+
+TEST(CallsOnAarch64, CodeBehindACallTakesTheStackFromTheStructureOrFromItsRegister) {
+    const auto words = heavy_bif();
+    const Words behind(words.begin() + 9, words.end());
+    EXPECT_TRUE(takes_stack_from_structure(kHere, code_of(behind), kFields));
+    EXPECT_FALSE(
+        takes_stack_from_structure(kHere, code_of(behind), {.heap_top = 88, .stack_top = 96}));
+    EXPECT_FALSE(takes_stack_from_structure(kHere, code_of({0xd503201f, 0xd65f03c0}), kFields));
+    EXPECT_TRUE(takes_stack_from_structure(kHere, code_of({0xf94036b4}), kFields))
+        << "ldr x20, [x21, #104]";
+    EXPECT_FALSE(takes_stack_from_structure(kHere, {}, kFields));
+    EXPECT_TRUE(calls_register(kHere, code_of({0xd63f0100})));
+    EXPECT_FALSE(calls_register(kHere, code_of({0x94000000}))) << "bl";
+}
+
+TEST(FramesOnAarch64, TheLastInstructionThatMakesAFrame) {
+    EXPECT_EQ(last_frame_bytes(kHere, code_of({0xd1004294, 0xd503201f})), 16U);
+    EXPECT_EQ(last_frame_bytes(kHere, code_of({0xd1004294, 0xd1008294})), 32U);
+    EXPECT_EQ(last_frame_bytes(kHere, code_of({0xd1400694})), 4096U) << "shifted";
+    EXPECT_EQ(last_frame_bytes(kHere, code_of({0x91004294})), std::nullopt) << "it is given back";
+    EXPECT_EQ(last_frame_bytes(kHere, {}), std::nullopt);
+}
+
+TEST(FramesOnAarch64, AReturnAddressIsInItsRegisterBeforeItIsPutOnTheStackAndAfterItWasTaken) {
+    constexpr std::uint32_t kPush = 0xf81f8e9e;  // str x30, [x20, #-8]!
+    constexpr std::uint32_t kPop = 0xf840869e;   // ldr x30, [x20], #8
+    constexpr std::uint32_t kPair = 0xa8c17a99;  // ldp x25, x30, [x20], #16
+    constexpr std::uint32_t kCall = 0x94000010, kReturn = 0xd65f03c0, kNop = 0xd503201f;
+    constexpr std::uint32_t kJump = 0x14000004;
+    const auto in_register = [](const Words& words) {
+        return aarch64::return_is_in_register(code_of(words));
+    };
+    EXPECT_TRUE(in_register({kPush})) << "the first instruction";
+    EXPECT_TRUE(in_register({kNop, kReturn, kPush})) << "of the next function";
+    EXPECT_FALSE(in_register({kPush, kNop}));
+    EXPECT_TRUE(in_register({kPush, kNop, kPop, kNop, kReturn}));
+    EXPECT_TRUE(in_register({kPush, kNop, kPair, kReturn}));
+    EXPECT_FALSE(in_register({kPush, kPop})) << "it is just being taken";
+    EXPECT_FALSE(in_register({kPop, kReturn, kNop})) << "another way leads there";
+    EXPECT_FALSE(in_register({kPop, kJump, kNop}));
+    EXPECT_FALSE(in_register({kPop, kCall, kNop}));
+    EXPECT_FALSE(in_register({}));
 }
 
 TEST(CallsOnAarch64, CodeThatDoesNotSaveBothTopsIsNone) {
