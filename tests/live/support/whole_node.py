@@ -67,10 +67,14 @@ def worked_meanwhile(dump, before, told):
     changes = {"asked": told[total] - before[total], "captured": captured["total"] - told[total]}
     print(f"OTP {RELEASE}: change of the total in bytes: {changes}", flush=True)
     captured = with_cookie(captured, told)
+    allocators = {line["name"]: line for line in tools.analyze_json("allocators", dump)["allocators"]}
+    blocks = {name: f"blocks.{name}.size" for name in STILL_ALLOCATORS}
+    allocated_and_freed = [name for name, size in blocks.items()
+                           if before.get(size, 0) == told.get(size, 0) != allocators[name]["block_bytes"]]
     there_and_back = [name for name in STILL_CATEGORIES
                       if name in captured and before[f"memory.{name}"] == told[f"memory.{name}"]
                       and captured[name] != told[f"memory.{name}"]]
-    return bool(there_and_back) or any(abs(change) > QUESTION_BYTES for change in changes.values())
+    return bool(there_and_back or allocated_and_freed) or any(abs(change) > QUESTION_BYTES for change in changes.values())
 
 
 def with_cookie(categories, told):
