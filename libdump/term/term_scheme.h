@@ -220,7 +220,6 @@ constexpr bool is_magic_reference(std::uint64_t first_data_word) {
 
 /// Releases up to 24 (erl_fun.h, ErlFunThing of R10B to OTP 24; erl_term.h, HEADER_EXPORT).
 namespace otp24 {
-inline constexpr std::uint64_t kFunArity = 3;
 inline constexpr std::uint64_t kFunFreeVariables = 4;
 inline constexpr std::uint64_t kFunCreator = 5;
 inline constexpr std::uint64_t kFunEnvironment = 6;
