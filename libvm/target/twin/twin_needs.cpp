@@ -1,5 +1,4 @@
 #include <libdump/base/return_if_error.h>
-#include <libvm/target/process/proc_directory.h>
 #include <libvm/target/process/proc_lines.h>
 #include <libvm/target/twin/twin_needs.h>
 
@@ -33,20 +32,6 @@ Result<void> enough_memory(const HeadRoom& room, std::uint64_t needed, std::stri
 
 }  // namespace
 
-std::chrono::nanoseconds least_fork(std::uint64_t resident_bytes) {
-    return std::chrono::nanoseconds(resident_bytes / 1024 * kLeastForkNsPerMebibyte / 1024);
-}
-
-Result<std::uint64_t> resident_bytes(pid_t node) {
-    ASSIGN_OR_RETURN(const auto directory, ProcDirectory::open(node));
-    ASSIGN_OR_RETURN(const auto status, directory.read("status"));
-    const auto resident = listed_bytes(status, "VmRSS");
-    if (!resident) {
-        return fail(ErrorCode::kImplausible, "the kernel's description of the process lacks VmRSS");
-    }
-    return *resident;
-}
-
 Result<TwinNeeds> twin_needs(std::string_view status, const TwinLimits& limits) {
     const auto tables = listed_bytes(status, "VmPTE");
     const auto resident = listed_bytes(status, "VmRSS");
@@ -57,7 +42,7 @@ Result<TwinNeeds> twin_needs(std::string_view status, const TwinLimits& limits) 
     }
     return TwinNeeds{
         *tables, limits.copied_bytes.value_or(std::clamp(*resident / 8, kLeastCopied, kMaxCopied)),
-        *data, least_fork(*resident)};
+        *data, std::chrono::nanoseconds(*resident / 1024 * kLeastForkNsPerMebibyte / 1024)};
 }
 
 Result<void> check_needs(const TwinNeeds& needs, const HeadRoom& node, const HeadRoom& own,

@@ -142,8 +142,7 @@ void declare(CLI::App& app, RawOptions& raw) {
     app.add_option(
            "--patience", raw.patience,
            "Wait so long in all (10s, 500ms) for a moment at which\nlarge processes are not "
-           "in a collection and a fork fits into\n--max-pause, before the node is stopped; then "
-           "stop it\nanyway (default: 3s; of more than 3 GB 1s for each,\nup to 15s)")
+           "in a collection, before the\nnode is stopped; then stop it anyway (default: 3s)")
         ->type_name("TIME")
         ->check(program::duration_error, "");
     app.add_flag("--force-twin", raw.options.capture.force_twin,
@@ -387,7 +386,7 @@ Result<void> set_choice(const RawOptions& raw, Options& options) {
             return fail(ErrorCode::kUsage,
                         "--patience does not apply to mode live: it stops nothing");
         }
-        capture.patience = program::duration_of(raw.patience);
+        capture.patience = program::duration_of(raw.patience).value_or(capture::kDefaultPatience);
     }
     if (raw.timeout) {
         capture.timeout = std::chrono::seconds(*raw.timeout);

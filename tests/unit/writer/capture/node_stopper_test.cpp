@@ -3,10 +3,6 @@
 #include "fake_vm/each_layout.h"
 #include "support/memory_sink.h"
 
-#include <cstdint>
-#include <functional>
-#include <optional>
-
 namespace beamdump::capture {
 namespace {
 
@@ -27,8 +23,7 @@ class NodeStopperTest : public OnStandardNode {
     }
     NodeStopper stopper(std::chrono::milliseconds patience) {
         return NodeStopper(
-            {*vm, writer, nullptr, [](const std::string&) {}, [] { return false; }, patience,
-             [this] { return resident ? std::optional(resident()) : std::nullopt; }},
+            {*vm, writer, nullptr, [](const std::string&) {}, [] { return false; }, patience},
             beam::YieldState::open(layout).value(), beam::NativeCalls::open(*vm, {}).value(),
             beam::Collectors::open(*vm).value());
     }
@@ -38,7 +33,6 @@ class NodeStopperTest : public OnStandardNode {
         return node.vm.memory.stats().reads - before;
     }
 
-    std::function<std::uint64_t()> resident;
     DumpWriter writer =
         DumpWriter::create(std::make_unique<MemorySink>(std::make_shared<SinkContent>()), {})
             .value();
@@ -63,45 +57,6 @@ TEST_P(NodeStopperTest, DoesNotWaitWhereTheMomentIsGood) {
     for (int stop = 0; stop < 10; ++stop) {
         EXPECT_GT(reads_of_waiting(stopper), 0U);
     }
-}
-
-constexpr std::uint64_t kGigabyte = std::uint64_t{1} << 30U;
-constexpr std::chrono::milliseconds kForkOfTwo{31};  // at least
-
-/// Its size is asked a few times, until it fits.
-TEST_P(NodeStopperTest, WaitsUntilTheNodeIsSmallEnoughForItsFork) {
-    run(false);
-    auto stopper = this->stopper(std::chrono::hours(1));
-    int asked = 0;
-    resident = [&] { return ++asked < 10 ? 4 * kGigabyte : kGigabyte; };
-    stopper.await_good_moment(kForkOfTwo);
-    EXPECT_EQ(asked, 10);
-    stopper.await_good_moment();
-    EXPECT_EQ(asked, 10);
-}
-
-TEST_P(NodeStopperTest, WaitsLongerForANodeThatChangesItsSize) {
-    run(true);
-    constexpr std::chrono::milliseconds kPatience{60};
-    auto stopper = this->stopper(kPatience);
-    int asked = 0;
-    resident = [&] { return (++asked % 2 == 0 ? 4 : 8) * kGigabyte; };
-    const auto begin = steady_clock::now();
-    stopper.await_good_moment(kForkOfTwo);
-    EXPECT_GE(steady_clock::now() - begin, kPatience);
-    EXPECT_GT(asked, 1);
-    EXPECT_EQ(reads_of_waiting(stopper), 0U);
-}
-
-/// A third of the patience: the other two are left.
-TEST_P(NodeStopperTest, GivesUpANodeThatStaysTooLarge) {
-    run(false);
-    auto stopper = this->stopper(std::chrono::milliseconds(60));
-    resident = [] { return 4 * kGigabyte; };
-    const auto begin = steady_clock::now();
-    stopper.await_good_moment(kForkOfTwo);
-    EXPECT_GE(steady_clock::now() - begin, std::chrono::milliseconds(20));
-    EXPECT_GT(reads_of_waiting(stopper), 0U);
 }
 
 BEAMDUMP_FOR_EACH_LAYOUT(NodeStopperTest);

@@ -27,7 +27,7 @@ TEST(Options, Defaults) {
     EXPECT_EQ(options.capture.mode, records::CAPTURE_MODE_AUTO);
     EXPECT_FALSE(options.capture.max_pause || options.capture.timeout || options.capture.max_bytes);
     EXPECT_FALSE(options.capture.top || options.capture.no_heaps);
-    EXPECT_EQ(options.capture.patience, std::nullopt);
+    EXPECT_EQ(options.capture.patience, std::chrono::seconds(3));
     EXPECT_TRUE(options.capture.processes.empty());
     EXPECT_EQ(options.capture.binary_bytes, 64U);
     EXPECT_FALSE(options.capture.layout);

@@ -51,7 +51,7 @@ Result<target::Twin> make_twin(Session& session, target::LiveTarget& target,
         ASSIGN_OR_RETURN(auto started, target::TracerThread::start());
         tracer = std::move(started);
         session.stopper().await_quota();
-        session.stopper().await_good_moment(limits.longest_stop);
+        session.stopper().await_good_moment();
         const auto stops = limits.stops->costs().size();
         std::optional<Result<target::Twin>> made;
         auto settling = session.stopper().settling(limits.longest_stop ? *limits.longest_stop / 8

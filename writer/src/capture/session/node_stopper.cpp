@@ -2,12 +2,10 @@
 
 #include <libdump/base/return_if_error.h>
 #include <libvm/target/stop/raised_priority.h>
-#include <libvm/target/twin/twin_needs.h>
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <thread>
 #include <utility>
 
@@ -20,24 +18,6 @@ constexpr std::chrono::milliseconds kMaxWaiting{50};
 /// at most: a process may stay where it cannot be captured, and another stop is made then.
 constexpr std::chrono::microseconds kBetweenLooksForMoment{200};
 constexpr int kStopsToWaitFor = 3;
-
-/// At first a fork that takes so often its least time has to fit, at last one of the least time.
-constexpr double kForkThatFits = 2;
-
-/// The sizes that a node has while it is watched.
-class NodeSizes {
-  public:
-    void note(std::uint64_t bytes) {
-        smallest_ = std::min(smallest_, bytes);
-        largest_ = std::max(largest_, bytes);
-    }
-    /// By a tenth or more: it may be smaller soon.
-    [[nodiscard]] bool changes() const { return largest_ - largest_ / 10 >= smallest_; }
-
-  private:
-    std::uint64_t smallest_ = std::numeric_limits<std::uint64_t>::max();
-    std::uint64_t largest_ = 0;
-};
 
 }  // namespace
 
@@ -85,31 +65,15 @@ void NodeStopper::threads_stopped(std::span<const target::ThreadRegisters> threa
     collectors_.record(threads);
 }
 
-void NodeStopper::await_good_moment(std::optional<std::chrono::nanoseconds> longest_fork) {
-    using Nanoseconds = std::chrono::nanoseconds;
+void NodeStopper::await_good_moment() {
     const auto begin = std::chrono::steady_clock::now();
-    const auto patience = patience_left_;
-    const auto part = std::min(patience, Nanoseconds(parts_.patience / kStopsToWaitFor));
-    NodeSizes sizes;
-    Nanoseconds waited{};
-    while (waited < patience && !parts_.cancelled()) {
-        const auto resident = longest_fork ? parts_.resident() : std::nullopt;
-        bool small = true;
-        if (resident) {
-            sizes.note(*resident);
-            const std::chrono::duration<double, std::nano> fork = target::least_fork(*resident);
-            const double over = std::chrono::duration<double>(waited) / patience;
-            small = fork * (kForkThatFits - (kForkThatFits - 1) * over) <= *longest_fork;
-        }
-        const bool good = collectors_.is_good_moment();
-        if (waited >= part ? small || !sizes.changes() : small && good) {
-            break;
-        }
+    const auto end = begin + std::min(patience_left_, parts_.patience / kStopsToWaitFor);
+    while (std::chrono::steady_clock::now() < end && !collectors_.is_good_moment() &&
+           !parts_.cancelled()) {
         std::this_thread::sleep_for(kBetweenLooksForMoment);
-        waited = std::chrono::steady_clock::now() - begin;
     }
-    patience_left_ -=
-        std::min<Nanoseconds>(patience_left_, std::chrono::steady_clock::now() - begin);
+    patience_left_ -= std::min<std::chrono::nanoseconds>(patience_left_,
+                                                         std::chrono::steady_clock::now() - begin);
 }
 
 std::optional<std::chrono::nanoseconds> NodeStopper::await_quota() {

@@ -71,8 +71,6 @@ class NodeStopper {
         std::function<bool()> cancelled;
         /// How long good moments are waited for, in all.
         std::chrono::nanoseconds patience;
-        /// The bytes that the node has resident now; nothing: not known.
-        std::function<std::optional<std::uint64_t>()> resident;
     };
     NodeStopper(Parts parts, beam::YieldState yield_state, beam::NativeCalls native_calls,
                 beam::Collectors collectors);
@@ -92,12 +90,9 @@ class NodeStopper {
     /// node can then be stopped within it; nullopt: there is no such quota.
     std::optional<std::chrono::nanoseconds> await_quota();
 
-    /// Before a stop: waits until it is likely to find large processes where they can be captured
-    /// (beam::Collectors::is_good_moment()), for a third of the patience at most. With the time
-    /// that a fork may take: until the node is also small enough for it, as long as patience is
-    /// left and the node's size changes; while waiting, a fork is expected to be quicker and
-    /// quicker.
-    void await_good_moment(std::optional<std::chrono::nanoseconds> longest_fork = std::nullopt);
+    /// Before a stop: waits, as long as patience is left, until it is likely to find large
+    /// processes where they can be captured (beam::Collectors::is_good_moment()).
+    void await_good_moment();
 
     /// The registers of the stopped threads, valid until threads_resumed(): running processes whose
     /// state is certain can be copied like others.

@@ -16,7 +16,6 @@
 #include <libvm/beam/tables/node_tables.h>
 #include <libvm/beam/vm/vm.h>
 #include <libvm/target/process/clock.h>
-#include <libvm/target/twin/twin_needs.h>
 
 #include <fmt/format.h>
 
@@ -105,20 +104,6 @@ Result<beam::NativeCalls> native_calls_of(beam::Vm& vm, const CaptureOptions& op
     return beam::NativeCalls::open(vm, fragments);
 }
 
-/// Nothing: it cannot be read.
-std::optional<std::uint64_t> resident_bytes(beam::Vm& vm) {
-    const auto bytes = target::resident_bytes(vm.target().pid());
-    return bytes ? std::optional(*bytes) : std::nullopt;
-}
-
-std::chrono::nanoseconds patience_of(const CaptureOptions& options, beam::Vm& vm) {
-    const auto resident = options.core ? std::nullopt : resident_bytes(vm);
-    const auto gigabytes = static_cast<double>(resident.value_or(0)) / 1e9;
-    const std::chrono::duration<double, std::milli> by_size = kPatienceForAGigabyte * gigabytes;
-    return options.patience.value_or(std::clamp(
-        std::chrono::round<std::chrono::milliseconds>(by_size), kLeastPatience, kLongestPatience));
-}
-
 }  // namespace
 
 Session::Session(const CaptureOptions& options, std::unique_ptr<beam::Vm> vm, Choice choice,
@@ -132,8 +117,7 @@ Session::Session(const CaptureOptions& options, std::unique_ptr<beam::Vm> vm, Ch
       listener_(listener),
       cancelled_(cancelled),
       stopper_({*vm_, writer_, options.stops, [this](std::string text) { warn(std::move(text)); },
-                [this] { return cancelled_ || out_of_time(); }, patience_of(options, *vm_),
-                [this] { return resident_bytes(*vm_); }},
+                [this] { return cancelled_ || out_of_time(); }, options.patience},
                std::move(yield_state), std::move(native_calls), std::move(collectors)),
       copier_(writer_, vm_->bulk(),
               vm_->target().has_swapped_pages() ? &vm_->target().pages() : nullptr, scheme,
