@@ -142,12 +142,12 @@ room(libvm/beam ets         layout/ vm/ tables/ processes/)
 room(libvm/beam activity    layout/ vm/ tables/ ets/)
 room(libvm/beam emulator    layout/ vm/ tables/)
 
-# libsample: node, events <- stack, native <- profile; events <- counts.
+# libsample: node, events <- stack, native <- profile; events <- counts <- native.
 room(libsample node)
 room(libsample events)
 room(libsample counts  events/)
 room(libsample stack   node/ events/)
-room(libsample native  events/)
+room(libsample native  events/ counts/)
 room(libsample profile node/ events/ stack/ native/)
 room(libsample crash   node/ events/ stack/ native/)
 

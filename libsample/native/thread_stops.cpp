@@ -1,5 +1,5 @@
-#include <libdump/base/decimal.h>
 #include <libdump/base/return_if_error.h>
+#include <libsample/counts/node_load.h>
 #include <libsample/native/thread_image.h>
 #include <libsample/native/thread_stops.h>
 #include <libvm/target/process/proc_directory.h>
@@ -19,20 +19,6 @@ constexpr std::chrono::milliseconds kLongestStop{20};
 constexpr std::chrono::milliseconds kBetweenLists{500};
 /// So many periods of a thread's processor time may wait for a sample.
 constexpr std::uint64_t kMostUnseen = 2;
-
-/// Whether /proc/PID/task/ID/stat says that a thread uses a processor, or waits for one: its state
-/// is behind the name, which may contain anything (proc(5)).
-bool is_running(std::string_view stat) {
-    const auto name = stat.rfind(')');
-    return name != std::string_view::npos && stat.substr(name + 1).starts_with(" R ");
-}
-
-/// The nanoseconds of processor time that a thread has used: the first number of
-/// /proc/PID/task/ID/schedstat (Linux' Documentation/scheduler/sched-stats.rst).
-std::optional<std::uint64_t> used_ns(const target::ProcDirectory& node, pid_t thread) {
-    const auto text = node.read(fmt::format("task/{}/schedstat", thread));
-    return text ? decimal_number(std::string_view(*text).substr(0, text->find(' '))) : std::nullopt;
-}
 
 }  // namespace
 
@@ -58,7 +44,8 @@ Result<void> ThreadStops::take(const Visit& visit) {
     ASSIGN_OR_RETURN(const auto node, target::ProcDirectory::open(pid_));
     const auto period = static_cast<std::uint64_t>(period_.count());
     for (auto& [id, thread] : threads_) {
-        const auto used = used_ns(node, id);
+        const auto text = node.read(fmt::format("task/{}/schedstat", id));
+        const auto used = text ? processor_ns(*text) : std::nullopt;
         if (!used) {
             continue;
         }
@@ -68,8 +55,8 @@ Result<void> ThreadStops::take(const Visit& visit) {
         if (thread.unseen_ns < period) {
             continue;
         }
-        const auto stat = node.read(fmt::format("task/{}/stat", id));
-        if (stat && is_running(*stat)) {
+        const auto rest = thread_rest(pid_, id);
+        if (rest && rest->state == 'R') {
             thread.unseen_ns -= period;
             RETURN_IF_ERROR(stop(id, thread.name, visit));
         }

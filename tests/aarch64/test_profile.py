@@ -13,7 +13,7 @@ from support.paths import ROOT
 from support.release import RELEASE
 
 sys.path.append(str(ROOT / "tests" / "live" / "sampler"))
-from profiles import PARTS, check_sums, part_of, spent
+from profiles import PARTS, add_counts, by_part, check_sums, spent
 
 SAMPLES, MOST_RUNS = 600, 20
 POINTS = 8  # the standard error of a share is 2 at most, and the machine is emulated
@@ -42,13 +42,10 @@ class Profile(unittest.TestCase):
                 told[part] += after - before[part]
             schemas.validate(answer, "profile")
             check_sums(self, answer)
-            for counts, of_run in (account, answer["account"]), (unknown, answer["not_known"]):
-                for kind, count in of_run.items():
-                    counts[kind] = counts.get(kind, 0) + count
-            for stack in answer["stacks"]:
-                found = part_of(stack["frames"])
-                self.assertLessEqual(len(found), 1, stack)
-                for part in found:
+            add_counts(account, answer["account"])
+            add_counts(unknown, answer["not_known"])
+            for part, stack in by_part(self, answer):
+                if part is not None:
                     parts[part] += stack["samples"]
                     rooted += stack["samples"] if stack["frames"][0] in ("profiled:loop/1", "(further callers)") else 0
             if sum(parts.values()) >= SAMPLES:

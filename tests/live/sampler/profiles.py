@@ -41,6 +41,19 @@ def part_of(frames):
     return found
 
 
+def by_part(test, answer):
+    """Each stack of an answer with the one part that it is in; None: with none."""
+    for stack in answer["stacks"]:
+        found = part_of(stack["frames"])
+        test.assertLessEqual(len(found), 1, stack)
+        yield next(iter(found), None), stack
+
+
+def add_counts(counts, more):
+    for kind, count in more.items():
+        counts[kind] = counts.get(kind, 0) + count
+
+
 def spent(test, node):
     """Nanoseconds of each part, by the clock of the worker itself."""
     words = node.ask("profiled spent").split()

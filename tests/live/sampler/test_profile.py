@@ -13,7 +13,7 @@ import subprocess
 import tempfile
 import unittest
 
-from profiles import PARTS, check_sums, part_of, spent
+from profiles import PARTS, add_counts, by_part, check_sums, spent
 from support import schemas, tools
 from support.nif import build_nif
 from support.node import start_workload
@@ -72,16 +72,14 @@ class Shares(unittest.TestCase):
                 told[part] += after - before[part]
             check_sums(self, answer)
             runs += 1
-            for kind, count in answer["account"].items():
-                account[kind] = account.get(kind, 0) + count
-            for stack in answer["stacks"]:
-                found = part_of(stack["frames"])
-                self.assertLessEqual(len(found), 1, stack)
-                for part in found:
-                    parts[part] += stack["samples"]
-                    if NATIVE.get(part) in stack["frames"]:
-                        native[part] += stack["samples"]
-                other += 0 if found else stack["samples"]
+            add_counts(account, answer["account"])
+            for part, stack in by_part(self, answer):
+                if part is None:
+                    other += stack["samples"]
+                    continue
+                parts[part] += stack["samples"]
+                if NATIVE.get(part) in stack["frames"]:
+                    native[part] += stack["samples"]
         told = {part: 100 * lasted / sum(told.values()) for part, lasted in told.items()}
         total = sum(parts.values())
         shares = {part: 100 * count / total for part, count in parts.items()}
